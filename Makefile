@@ -1,0 +1,28 @@
+# Everything here works on a fresh clone: each target first sets up .venv, once.
+PYTHON ?= python3
+BIN := .venv/bin
+# Set up again only when the list of dependencies changes.
+STAMP := .venv/.installed
+
+.PHONY: setup demo test lint format
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo: setup
+	$(BIN)/lengthwise demo
+
+test: setup
+	$(BIN)/pytest --numprocesses auto --quiet
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+format: setup
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .

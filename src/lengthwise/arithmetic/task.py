@@ -1,0 +1,97 @@
+"""A task is an operation with an optional modulus, in a base.
+
+>>> task = Task.parse("add%101")
+>>> task(1234, 5678)
+44
+>>> str(task), str(Task.parse("mul"))
+('add%101', 'mul')
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+from lengthwise.errors import InputError
+
+MIN_BASE, MAX_BASE = 2, 36
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A function of two natural numbers, as a row of the table below.
+
+    `answer_digits(n)` is the number of digits that hold every answer of two operands of n digits.
+    """
+
+    symbol: str
+    compute: Callable[[int, int], int]
+    answer_digits: Callable[[int], int]
+
+
+OPERATIONS: dict[str, Operation] = {
+    "add": Operation("+", lambda a, b: a + b, lambda n: n + 1),
+    "mul": Operation("*", lambda a, b: a * b, lambda n: 2 * n),
+}
+
+_FORM = re.compile(r"(?P<operation>[A-Za-z_]\w*)(?:%(?P<modulus>-?\d+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    operation: str
+    modulus: int | None = None
+    base: int = 10
+
+    def __post_init__(self) -> None:
+        if self.operation not in OPERATIONS:
+            raise InputError(f"unknown operation {self.operation!r}: allowed are {', '.join(OPERATIONS)}")
+        if self.modulus is not None and self.modulus < 1:
+            raise InputError(f"modulus {self.modulus} is too small: allowed is 1 or more")
+        check_base(self.base)
+
+    @classmethod
+    def parse(cls, text: str, base: int = 10) -> Self:
+        match = _FORM.fullmatch(text.strip())
+        if match is None:
+            raise InputError(
+                f"cannot read task {text!r}: allowed is an operation ({', '.join(OPERATIONS)}), "
+                "with a modulus if wanted, as in add%101"
+            )
+        modulus = match["modulus"]
+        return cls(match["operation"], None if modulus is None else int(modulus), base)
+
+    def __str__(self) -> str:
+        return self.operation if self.modulus is None else f"{self.operation}%{self.modulus}"
+
+    def __call__(self, a: int, b: int) -> int:
+        value = OPERATIONS[self.operation].compute(a, b)
+        return value if self.modulus is None else value % self.modulus
+
+    @property
+    def symbol(self) -> str:
+        return OPERATIONS[self.operation].symbol
+
+    def answer_digits(self, operand_digits: int) -> int:
+        """Digits that hold every answer for operands of up to `operand_digits` digits."""
+        if self.modulus is not None:
+            return digit_count(self.modulus - 1, self.base)
+        return OPERATIONS[self.operation].answer_digits(operand_digits)
+
+
+def check_base(base: int) -> None:
+    if not MIN_BASE <= base <= MAX_BASE:
+        raise InputError(f"base {base} is out of range: allowed is {MIN_BASE} to {MAX_BASE}")
+
+
+def digit_count(value: int, base: int) -> int:
+    """How many digits a natural number has; zero has one.
+
+    >>> digit_count(0, 10), digit_count(9, 10), digit_count(1000, 10), digit_count(8, 2)
+    (1, 1, 4, 4)
+    """
+    count = 1
+    while value >= base:
+        value //= base
+        count += 1
+    return count

@@ -1,0 +1,1 @@
+"""What a trained model will compute, exactly. No torch, no measurement."""

@@ -1,0 +1,81 @@
+"""The exact accuracy of a hypothesis against truth, uniform over a domain: a Fraction, never a sample.
+
+>>> accuracy(Task.parse("add%151"), Hypothesis.parse("truncated:4"), Domain.parse("B6"))
+Fraction(4, 675)
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from lengthwise.arithmetic import Domain, Part, Task
+from lengthwise.theory.carries import count_shorter
+from lengthwise.theory.hypotheses import Hypothesis
+from lengthwise.theory.products import count_agreeing
+from lengthwise.theory.residues import count_cancelling, len_big, shared_part
+
+
+def accuracy(task: Task, hypothesis: Hypothesis, domain: Domain) -> Fraction:
+    assert task.base == domain.base
+    hypothesis.check(task)
+    return sum(
+        (
+            weight * Fraction(_count_right(task, hypothesis, part), part.size)
+            for weight, part in zip(domain.weights, domain.parts, strict=True)
+        ),
+        Fraction(),
+    )
+
+
+def _count_right(task: Task, hypothesis: Hypothesis, part: Part) -> int:
+    size = hypothesis.size
+    if size is None or (hypothesis.kind == "truncated" and part.length <= size):
+        return part.size
+    if hypothesis.kind == "windowed":
+        # A digit goes wrong exactly where a carry has come through the whole window below it.
+        return count_shorter(part, size)
+    unit = task.base**size
+    count = _TRUNCATED[task.operation, task.modulus is not None]
+    # The part is longer than what is kept, so the bounds of its intervals are multiples of base^n.
+    return sum(
+        count(task, size, _shrink(rows, unit), _shrink(columns, unit)) for rows, columns in part.rectangles
+    )
+
+
+def _shrink(interval: range, unit: int) -> range:
+    return range(interval.start // unit, interval.stop // unit)
+
+
+def _sum_right(task: Task, size: int, high_a: range, high_b: range) -> int:
+    """Both high parts must be zero: else the error is at least base^n."""
+    both_zero = 0 in high_a and 0 in high_b
+    return both_zero * task.base ** (2 * size)
+
+
+def _modular_sum_right(task: Task, size: int, high_a: range, high_b: range) -> int:
+    """The high parts must sum to a multiple of p / gcd(p, base^n)."""
+    assert task.modulus is not None
+    rest = task.modulus // shared_part(task.modulus, task.base, size)
+    return count_cancelling(high_a, high_b, rest) * task.base ** (2 * size)
+
+
+def _product_right(task: Task, size: int, high_a: range, high_b: range) -> int:
+    """Nothing may be lost: both high parts are zero, or one operand is zero altogether."""
+    unit = task.base**size
+    both_short = (0 in high_a and 0 in high_b) * unit**2
+    a_zero = (0 in high_a) * (len_big(high_b) - (0 in high_b)) * unit
+    b_zero = (0 in high_b) * (len_big(high_a) - (0 in high_a)) * unit
+    return both_short + a_zero + b_zero
+
+
+def _modular_product_right(task: Task, size: int, high_a: range, high_b: range) -> int:
+    assert task.modulus is not None
+    rest = task.modulus // shared_part(task.modulus, task.base, size)
+    return count_agreeing(high_a, high_b, task.base**size, rest)
+
+
+_TRUNCATED: dict[tuple[str, bool], Callable[[Task, int, range, range], int]] = {
+    ("add", False): _sum_right,
+    ("add", True): _modular_sum_right,
+    ("mul", False): _product_right,
+    ("mul", True): _modular_product_right,
+}

@@ -1,0 +1,86 @@
+"""What a training domain shows each position of a sum: digit pairs, carries, and answer digits.
+
+The paper's footnote falls out of it: trained on pairs whose top digits are at least 6, digit 5 is always 1.
+
+>>> top = coverage(Task.parse("add"), Domain.parse("D4[lead>=6]"))[4]
+>>> top.position, sorted(top.outputs)
+(5, [1])
+"""
+
+from dataclasses import dataclass
+from itertools import product
+
+from lengthwise.arithmetic import Domain, Part, Task
+from lengthwise.errors import InputError
+
+Pairs = frozenset[tuple[int, int]]
+Digits = frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class PositionCoverage:
+    """Position 1 is the least significant. `carries` are those that enter the column."""
+
+    position: int
+    pairs: Pairs
+    carries: Digits
+    outputs: Digits
+
+
+def coverage(task: Task, domain: Domain) -> list[PositionCoverage]:
+    """One entry for each position of the answer, and of the operands where these are longer."""
+    if task.operation != "add":
+        raise InputError(f"coverage is derived for addition, with or without a modulus, not for {task}")
+    positions = range(1, max(domain.length + 1, task.answer_digits(domain.length)) + 1)
+    return [_position(task, domain, position) for position in positions]
+
+
+def _position(task: Task, domain: Domain, position: int) -> PositionCoverage:
+    columns = [_column(part, position) for part in domain.parts]
+    pairs = frozenset[tuple[int, int]]().union(*(pairs for pairs, _ in columns))
+    carries = frozenset[int]().union(*(carries for _, carries in columns))
+    if task.modulus is None:
+        digits = (
+            {(x + y + carry) % task.base for (x, y), carry in product(pairs, carries)}
+            for pairs, carries in columns
+        )
+    else:
+        digits = (_residue_digits(part, task.modulus, position) for part in domain.parts)
+    return PositionCoverage(position, pairs, carries, frozenset[int]().union(*digits))
+
+
+def _column(part: Part, position: int) -> tuple[Pairs, Digits]:
+    """The digit pairs and entering carries of one column; below the top digit a pair is free."""
+    base = part.base
+    entering = frozenset({0, 1} if 1 < position <= part.length else {0})
+    if position < part.length:
+        return frozenset(product(range(base), range(base))), entering
+    if position == part.length:
+        return frozenset(part.lead_pairs), entering
+    if position == part.length + 1:
+        below = {0, 1} if part.length > 1 else {0}
+        entering = frozenset((x + y + carry) // base for (x, y), carry in product(part.lead_pairs, below))
+    return frozenset({(0, 0)}), entering
+
+
+def _residue_digits(part: Part, modulus: int, position: int) -> set[int]:
+    """Answer digits at a position: the sums of two intervals fill an interval, so residues do too."""
+    digits: set[int] = set()
+    for rows, columns in part.rectangles:
+        first, count = rows.start + columns.start, rows.stop + columns.stop - rows.start - columns.start - 1
+        start = first % modulus
+        if count >= modulus:
+            digits |= _interval_digits(0, modulus - 1, position, part.base)
+        else:
+            end = start + count - 1
+            digits |= _interval_digits(start, min(end, modulus - 1), position, part.base)
+            if end >= modulus:
+                digits |= _interval_digits(0, end - modulus, position, part.base)
+    return digits
+
+
+def _interval_digits(first: int, last: int, position: int, base: int) -> set[int]:
+    """The digits that the numbers first .. last have at a position."""
+    unit = base ** (position - 1)
+    low, high = first // unit, last // unit
+    return {value % base for value in range(low, min(high, low + base - 1) + 1)}

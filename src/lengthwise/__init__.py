@@ -1,0 +1,24 @@
+"""lengthwise predicts, trains and checks how arithmetic transformers generalize to lengths they never saw.
+
+>>> import lengthwise
+>>> rows = lengthwise.predict("add%101", train="D4", test="D4,B6").rows
+>>> [str(row.accuracy) for row in rows]
+['1', '4/405']
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lengthwise.theory.predict import predict
+
+__all__ = ["predict"]
+
+# Imported when first used: predictions must not wait for torch.
+_HOMES = {"predict": "lengthwise.theory.predict"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'lengthwise' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,102 @@
+"""The command table: verbs, where they live, and what they are for. Parsing is left to tyro."""
+
+import contextlib
+import importlib
+import io
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, cast
+
+from lengthwise.errors import InputError
+
+
+class Verb(NamedTuple):
+    target: str
+    purpose: str
+
+
+VERBS: dict[str, Verb] = {
+    "predict": Verb("lengthwise.commands.predict:Predict", "what a trained model will compute, exactly"),
+    "demo": Verb("lengthwise.commands.demo:Demo", "a short tour"),
+}
+
+BOX = "╭╮╰╯│─"
+
+
+class Command(Protocol):
+    def run(self) -> None: ...
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a verb; a user's mistake ends in one line and exit code 2."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(overview())
+        return
+    try:
+        _load(arguments[0], arguments[1:]).run()
+    except InputError as error:
+        _refuse(str(error))
+    except BrokenPipeError:
+        # The reader of our output left, as `head` does.
+        sys.stderr.close()
+
+
+def overview() -> str:
+    width = max(map(len, VERBS))
+    lines = [f"  {name:<{width}}  {verb.purpose}" for name, verb in VERBS.items()]
+    return "\n".join(
+        [
+            "usage: lengthwise VERB [options]",
+            "",
+            "Predict, train and check how arithmetic transformers generalize to lengths they never saw.",
+            "",
+            *lines,
+            "",
+            "lengthwise VERB --help lists a verb's options.",
+        ]
+    )
+
+
+def _load(name: str, arguments: Sequence[str]) -> Command:
+    if name == "--version":
+        from importlib.metadata import version
+
+        print(f"lengthwise {version('lengthwise')}")
+        sys.exit(0)
+    if name not in VERBS:
+        raise InputError(f"unknown verb {name!r}: allowed are {', '.join(VERBS)}")
+    import tyro
+
+    module, attribute = VERBS[name].target.split(":")
+    command = getattr(importlib.import_module(module), attribute)
+    complaint = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(complaint):
+            parsed = tyro.cli(
+                command,
+                prog=f"lengthwise {name}",
+                args=arguments,
+                config=(tyro.conf.FlagCreatePairsOff,),
+            )
+        return cast(Command, parsed)
+    except SystemExit as stop:
+        if stop.code in (0, None):
+            raise
+        raise InputError(f"{_one_line(complaint.getvalue())} (see lengthwise {name} --help)") from None
+
+
+def _one_line(boxed: str) -> str:
+    """What a parser's boxed complaint says, without the box and what follows its first rule."""
+    lines = [line.strip(f"{BOX} ") for line in boxed.splitlines()[1:]]
+    end = next((i for i, line in enumerate(lines) if not line), len(lines))
+    return " ".join(lines[:end])
+
+
+def _refuse(message: str) -> None:
+    print(f"lengthwise: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

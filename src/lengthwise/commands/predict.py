@@ -1,0 +1,101 @@
+"""lengthwise predict: what a trained model will compute, before it is trained."""
+
+import json
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+
+from lengthwise.arithmetic import Domain, Task
+from lengthwise.errors import InputError
+from lengthwise.report.tables import MARKS, coverage_table, mark_table, prediction_table
+from lengthwise.theory.coverage import coverage
+from lengthwise.theory.predict import Predictions, predict, table_1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Predict:
+    """Tell which function a transformer trained on some lengths will compute, and how often it is right.
+
+    Example: lengthwise predict add%151 --train D4 --test B1..9
+    """
+
+    task: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="TASK")] = None
+    """Operation and modulus: add, mul, add%101, mul%150."""
+    train: str = "D4"
+    """Training domain: D4, B4, D4+D5, 0.6*D6+0.4*D7, D1..4, D4[lead>=6]."""
+    test: Annotated[str | None, tyro.conf.arg(metavar="DOMAINS")] = None
+    """Test domains, a row each: D1..9, B5,B6. Default: lengths 1 to five above the trained ones."""
+    encoding: str = "learned"
+    """Positional encoding: none, learned, sinusoidal, rotary, alibi, t5, shaw, fire, abacus, coupled."""
+    layout: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
+    """Layout: padded, aligned, reversed, plain, scratchpad. Default: the encoding's natural one."""
+    base: int = 10
+    """Number base, 2 to 36."""
+    hypothesis: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
+    """Ask for this function instead of the rule's: truth, truncated:4, windowed:4."""
+    coverage: bool = False
+    """Show what each position of a sum meets in training instead."""
+    table: bool = False
+    """Print the paper's Table 1 from the rules."""
+    json: bool = False
+    """Print JSON."""
+
+    def run(self) -> None:
+        if self.table:
+            return self._show_table()
+        if self.task is None:
+            raise InputError("no task given: allowed is an operation with a modulus if wanted, as in add%101")
+        if self.coverage:
+            return self._show_coverage(self.task)
+        predictions = predict(
+            self.task,
+            self.train,
+            self.test,
+            encoding=self.encoding,
+            layout=self.layout,
+            base=self.base,
+            hypothesis=self.hypothesis,
+        )
+        if self.json:
+            return print(json.dumps(predictions.as_json(), indent=2))
+        return show(predictions, Console(highlight=False))
+
+    def _show_table(self) -> None:
+        marks = table_1()
+        if self.json:
+            return print(json.dumps(marks, indent=2))
+        Console(highlight=False).print(mark_table(marks))
+        return print("✓ goes on to longer operands, ✗ does not")
+
+    def _show_coverage(self, text: str) -> None:
+        task = Task.parse(text, self.base)
+        positions = coverage(task, Domain.parse(self.train, self.base))
+        if self.json:
+            rows = [
+                {
+                    "position": row.position,
+                    "pairs": sorted(row.pairs),
+                    "carries": sorted(row.carries),
+                    "outputs": sorted(row.outputs),
+                }
+                for row in positions
+            ]
+            return print(json.dumps(rows))
+        return Console(highlight=False).print(coverage_table(positions, self.base))
+
+
+def show(predictions: Predictions, console: Console) -> None:
+    task = predictions.task
+    base = "" if task.base == 10 else f" in base {task.base}"
+    console.print(
+        f"[bold]{task}[/bold]{base}, trained on {predictions.train}, {predictions.encoding} positions, "
+        f"{predictions.layout} layout"
+    )
+    console.print(prediction_table(predictions))
+    for rule in dict.fromkeys(row.rule for row in predictions.rows):
+        console.print(f"- {rule}", soft_wrap=True)
+    mark = predictions.rows[0].generalizes
+    words = {True: "yes", False: "no", None: "theory does not say"}[mark]
+    console.print(f"{MARKS[mark]} Does it go on to longer operands? {words}")

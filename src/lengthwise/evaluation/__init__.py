@@ -1,0 +1,1 @@
+"""Measuring a stack: exact match, digits, probabilities, and how answers fail."""

@@ -1,0 +1,82 @@
+"""Test problems: a small domain whole, a sample of a large one's reserved pairs, or a user's own.
+
+Shapes: M members, N problems, W operand digits.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from lengthwise.arithmetic import Domain
+from lengthwise.errors import InputError
+from lengthwise.tokens import WHOLE_LIMIT, Member, Sampler, enumerate_pairs, from_ints
+from lengthwise.tokens.digits import fit
+
+
+@dataclass(frozen=True)
+class Problems:
+    """Operands [M, N, W] of a row of an evaluation."""
+
+    domain: str
+    a: Tensor
+    b: Tensor
+    selection: Literal["enumerated", "sampled", "given"]
+
+
+def test_problems(
+    domain: Domain, seeds: Sequence[int], width: int, count: int, device: torch.device
+) -> Problems:
+    """Each member has problems of its own evaluation stream, unless the domain is small enough for all."""
+    if len(domain.parts) == 1 and domain.size <= WHOLE_LIMIT:
+        a, b = (fit(digits, width).to(device) for digits in enumerate_pairs(domain.parts[0]))
+        shape = (len(seeds), -1, -1)
+        return Problems(str(domain), a.expand(shape), b.expand(shape), "enumerated")
+    members = [Member(seed, domain) for seed in seeds]
+    sampler = Sampler(members, width, side="test", stream="evaluation", device=device)
+    return Problems(str(domain), *sampler(torch.arange(count, device=device)), "sampled")
+
+
+def given_problems(path: Path, base: int, members: int, width: int, device: torch.device) -> Problems:
+    """A user's own pairs, two numbers a line."""
+    pairs = read_pairs(path, base)
+    longest = base**width
+    for line, pair in enumerate(pairs, start=1):
+        if max(pair) >= longest:
+            raise InputError(
+                f"pair {line} of {path} has more digits than this model reads: allowed is {width}"
+            )
+    a, b = (from_ints(numbers, width, base).to(device) for numbers in zip(*pairs, strict=True))
+    return Problems(path.name, a.expand(members, -1, -1), b.expand(members, -1, -1), "given")
+
+
+def read_pairs(path: Path, base: int) -> list[tuple[int, int]]:
+    """Lines such as `12 345`, `12,345`, `12 + 345`; empty lines and lines from # on are passed over."""
+    try:
+        lines = path.read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read pairs from {path}: {error}") from None
+    pairs = [_pair(line, number, path, base) for number, line in enumerate(lines, start=1) if _words(line)]
+    if not pairs:
+        raise InputError(f"{path} holds no pairs: allowed are two numbers a line")
+    return pairs
+
+
+def _words(line: str) -> list[str]:
+    return line.split("#")[0].translate(str.maketrans(",+*x", "    ")).split()
+
+
+def _pair(line: str, number: int, path: Path, base: int) -> tuple[int, int]:
+    words = _words(line)
+    try:
+        a, b = (int(word, base) for word in words)
+    except ValueError:
+        raise InputError(
+            f"line {number} of {path} is {line.strip()!r}: allowed are two numbers in base {base}"
+        ) from None
+    if min(a, b) < 0:
+        raise InputError(f"line {number} of {path} has a negative number: allowed are natural numbers")
+    return a, b

@@ -1,0 +1,67 @@
+"""The shape of a model.
+
+>>> ModelConfig.named("nano", dropout=0.1)
+ModelConfig(layers=3, heads=3, width=48, dropout=0.1, bias=False, tied=True, embedding_std=0.02, context=None)
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
+
+from lengthwise.errors import InputError
+
+SIZES: Mapping[str, Mapping[str, int]] = MappingProxyType(
+    {
+        "nano": {"layers": 3, "heads": 3, "width": 48},
+        "micro": {"layers": 4, "heads": 4, "width": 128},
+        "mini": {"layers": 6, "heads": 6, "width": 384},
+    }
+)
+
+
+class ModelConfig(BaseModel):
+    """A decoder-only transformer; the defaults are those of nanoGPT at the paper's size."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    layers: PositiveInt = 6
+    """Transformer blocks."""
+
+    heads: PositiveInt = 6
+    """Attention heads in each block; they divide the width."""
+
+    width: PositiveInt = 384
+    """Dimensions of the residual stream."""
+
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Share of activations dropped in training: embeddings, attention weights, both residual branches."""
+
+    bias: bool = False
+    """Whether linear maps and layer norms have biases."""
+
+    tied: bool = True
+    """Whether the output head is the token embedding."""
+
+    embedding_std: PositiveFloat = 0.02
+    """Standard deviation of the initial token and position embeddings."""
+
+    context: PositiveInt | None = None
+    """Rows of a learned position table; by default exactly as many as the layout needs."""
+
+    @model_validator(mode="after")
+    def _heads_divide_width(self) -> Self:
+        if self.width % self.heads:
+            raise InputError(
+                f"heads {self.heads} do not divide width {self.width}: "
+                f"allowed are {', '.join(str(n) for n in range(1, self.width + 1) if self.width % n == 0)}"
+            )
+        return self
+
+    @classmethod
+    def named(cls, name: str, **changes: Any) -> Self:
+        """A size by its name, with changes."""
+        if name not in SIZES:
+            raise InputError(f"unknown model size {name!r}: allowed are {', '.join(SIZES)}")
+        return cls(**{**SIZES[name], **changes})

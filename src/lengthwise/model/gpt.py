@@ -1,0 +1,219 @@
+"""A GPT, or rather a stack of them: M models of equal shape that run as one program.
+
+>>> model = GPT(ModelConfig.named("nano"), "learned", vocabulary=16, positions_count=10, seeds=[1, 2, 3])
+>>> ids, positions = torch.zeros(3, 5, 10, dtype=torch.long), torch.arange(10).view(1, 1, 10)
+>>> model(ids, positions).shape
+torch.Size([3, 5, 10, 16])
+
+Each member is nanoGPT's transformer: LayerNorm before each branch, GELU, an MLP of four times the width.
+Weights, residual stream, norms and logits are float32; products are in the compute dtype.
+
+Shapes: M members, B batch, T tokens, V vocabulary, C width, H heads, D = C / H, Q queries, K keys.
+"""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from lengthwise.errors import InputError
+from lengthwise.model.config import ModelConfig
+from lengthwise.model.layers import Embedding, Initializer, LayerNorm, Linear
+from lengthwise.model.positions import Encoding, Relation, find_encoding
+
+
+class Cache:
+    """Keys, values and positions of the tokens read so far, with room for `length` tokens.
+
+    Keys are kept as projected, before any encoding touches them. See `GPT.cache`.
+    """
+
+    def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> None:
+        self._keys = torch.empty(shape, dtype=dtype, device=device)  # [layers, M, B, H, length, D]
+        self._values = torch.empty_like(self._keys)
+        self._positions: Tensor | None = None
+        self._read = 0
+        self._length = 0
+
+    def add_positions(self, positions: Tensor) -> Tensor:
+        """Open a pass: positions [M or 1, B or 1, Q] of its tokens -> those of all tokens [.., K]."""
+        if self._positions is not None:
+            positions = torch.cat([self._positions, positions], dim=-1)
+        self._positions = positions
+        self._read, self._length = self._length, positions.shape[-1]
+        assert self._length <= self._keys.shape[-2], "the cache is full"
+        return positions
+
+    def add(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values [M, B, H, Q, D] of the pass's tokens -> those of all tokens [M, B, H, K, D]."""
+        self._keys[layer, ..., self._read : self._length, :] = k
+        self._values[layer, ..., self._read : self._length, :] = v
+        return self._keys[layer, ..., : self._length, :], self._values[layer, ..., : self._length, :]
+
+
+class Attention(nn.Module):
+    """[M, B, T, C] -> [M, B, T, C], each token attending to itself and to those before it."""
+
+    def __init__(self, config: ModelConfig, init: Initializer, layer: int) -> None:
+        super().__init__()
+        self.heads, self.dropout, self.layer = config.heads, config.dropout, layer
+        self.qkv = Linear(init, config.width, 3 * config.width, bias=config.bias)
+        self.out = Linear(init, config.width, config.width, bias=config.bias, std=_residual_std(config))
+
+    def forward(self, x: Tensor, encoding: Encoding, relation: Relation, cache: Cache | None) -> Tensor:
+        q, k, v = self.qkv(x).unflatten(-1, (3, self.heads, -1)).permute(3, 0, 1, 4, 2, 5)
+        if cache is not None:
+            k, v = cache.add(self.layer, k, v)
+        q, k, bias = encoding.attend(q, k, relation)
+        y = _mix(q, k, v, bias, dropout=self.dropout if self.training else 0.0)
+        return self.out(y.transpose(2, 3).flatten(3))
+
+
+class MLP(nn.Module):
+    """[M, B, T, C] -> [M, B, T, C], each token by itself."""
+
+    def __init__(self, config: ModelConfig, init: Initializer) -> None:
+        super().__init__()
+        self.up = Linear(init, config.width, 4 * config.width, bias=config.bias)
+        self.down = Linear(init, 4 * config.width, config.width, bias=config.bias, std=_residual_std(config))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down(functional.gelu(self.up(x)))
+
+
+class Block(nn.Module):
+    """[M, B, T, C] -> [M, B, T, C]: first tokens look at each other, then each thinks by itself."""
+
+    def __init__(self, config: ModelConfig, init: Initializer, layer: int) -> None:
+        super().__init__()
+        self.attention_norm = LayerNorm(init, config.width, bias=config.bias)
+        self.attention = Attention(config, init, layer)
+        self.mlp_norm = LayerNorm(init, config.width, bias=config.bias)
+        self.mlp = MLP(config, init)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self, x: Tensor, encoding: Encoding, relation: Relation, cache: Cache | None, dtype: torch.dtype
+    ) -> Tensor:
+        x = x + self.dropout(self.attention(self.attention_norm(x).to(dtype), encoding, relation, cache))
+        return x + self.dropout(self.mlp(self.mlp_norm(x).to(dtype)))
+
+
+class GPT(nn.Module):
+    """One member per seed. A member's initial weights depend on its own seed alone.
+
+    `positions_count` is how many positions the run's sequences need; `config.context` asks for more rows.
+    `compute_dtype` is that of the matrix products: bfloat16 on CUDA and float32 elsewhere, unless given.
+    """
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        encoding: str,
+        vocabulary: int,
+        positions_count: int,
+        seeds: Sequence[int],
+        *,
+        compute_dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.config, self.members, self._requested_dtype = config, len(seeds), compute_dtype
+        init = Initializer(seeds)
+        self.tokens = Embedding(init, vocabulary, config.width, std=config.embedding_std)
+        self.blocks = nn.ModuleList(Block(config, init, layer) for layer in range(config.layers))
+        self.norm = LayerNorm(init, config.width, bias=config.bias)
+        self.head = None if config.tied else Linear(init, config.width, vocabulary, bias=False)
+        self.dropout = nn.Dropout(config.dropout)
+        # Last, so that models of one seed share all other initial weights, whatever their encoding.
+        self.encoding = find_encoding(encoding)(config, config.context or positions_count, init)
+        self.encoding.check(positions_count)
+
+    def forward(
+        self, ids: Tensor, positions: Tensor, *, tail: int | None = None, cache: Cache | None = None
+    ) -> Tensor:
+        """Logits [M, B, T, V] of ids [M, B, T] at positions [M or 1, B or 1, T], both int64.
+
+        With `tail`, those of the last `tail` tokens alone. With `cache`, ids continue what it has read.
+        """
+        dtype = self.compute_dtype
+        x = self.tokens(ids)
+        embedded = self.encoding.embed(positions)
+        x = self.dropout(x if embedded is None else x + embedded)
+        key_positions = positions if cache is None else cache.add_positions(positions)
+        relation = self.encoding.relate(positions, key_positions)
+        for block in self.blocks:
+            x = block(x, self.encoding, relation, cache, dtype)
+        if tail is not None:
+            x = x[:, :, -tail:]
+        return self._logits(self.norm(x).to(dtype)).float()
+
+    def _logits(self, x: Tensor) -> Tensor:
+        if self.head is not None:
+            return self.head(x)
+        table = self.tokens.weight.to(x.dtype)
+        return torch.bmm(x.flatten(1, 2), table.transpose(1, 2)).view(*x.shape[:-1], -1)
+
+    @property
+    def device(self) -> torch.device:
+        return self.tokens.weight.device
+
+    @property
+    def compute_dtype(self) -> torch.dtype:
+        """The dtype of matrix products where the model now is."""
+        if self._requested_dtype is None:
+            return torch.bfloat16 if self.device.type == "cuda" else torch.float32
+        # Some CPUs announce bfloat16 instructions that kill the process.
+        if self.device.type == "cpu" and self._requested_dtype != torch.float32:
+            raise InputError(f"compute dtype {self._requested_dtype} on a CPU: allowed is torch.float32")
+        return self._requested_dtype
+
+    def cache(self, batch: int, length: int) -> Cache:
+        """An empty cache for `batch` sequences per member of up to `length` tokens."""
+        heads = self.config.heads
+        shape = (len(self.blocks), self.members, batch, heads, length, self.config.width // heads)
+        return Cache(shape, self.compute_dtype, self.device)
+
+    def parameter_count(self) -> int:
+        """Parameters of one member."""
+        return sum(parameter.numel() for parameter in self.parameters()) // self.members
+
+    def member(self, k: int) -> dict[str, Tensor]:
+        """The state of member k alone, as a model of one seed holds it; states join along axis 0."""
+        return {name: tensor[k : k + 1] for name, tensor in self.state_dict().items()}
+
+
+def _residual_std(config: ModelConfig) -> float:
+    """Each of 2 x layers branches adds to the stream: together they start out as large as one."""
+    return 0.02 / math.sqrt(2 * config.layers)
+
+
+def _mix(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, dropout: float) -> Tensor:
+    """Values [M, B, H, K, D] weighed by softmax(q k / sqrt(D) + bias) over the keys up to each query's own.
+
+    Queries [M, B, H, Q, D] are the last Q of the K tokens.
+    """
+    mask = _mask(q, k, bias)
+    # Fused kernels want one batch axis.
+    y = functional.scaled_dot_product_attention(
+        q.flatten(0, 1),
+        k.flatten(0, 1),
+        v.flatten(0, 1),
+        attn_mask=mask,
+        dropout_p=dropout,
+        is_causal=mask is None,
+    )
+    return y.unflatten(0, q.shape[:2])
+
+
+def _mask(q: Tensor, k: Tensor, bias: Tensor | None) -> Tensor | None:
+    """What shapes attention: nothing where causality is all, else which keys are seen or their bias."""
+    queries, keys = q.shape[-2], k.shape[-2]
+    if bias is None and queries == keys:
+        return None
+    seen = torch.ones(queries, keys, dtype=torch.bool, device=q.device).tril(keys - queries)
+    if bias is None:
+        return seen
+    bias = bias.to(q.dtype).masked_fill(~seen, -math.inf)
+    return bias.expand(*q.shape[:2], -1, -1, -1).flatten(0, 1)

@@ -1,0 +1,88 @@
+"""What a positional encoding is: a way to number tokens, and what the network makes of the numbers.
+
+An encoding is one final class in one file, named in the table of `lengthwise.model.positions`. It answers to
+six methods. Three are static, for they number tokens before there is a model:
+
+    needs(length, digits)    how many positions sequences of that size take up
+    offsets(rows, needed)    from how many offsets training draws one per example
+    locate(index, ...)       the positions themselves
+
+and three are the network's: `embed` adds to the token embeddings, `relate` prepares once per pass what every
+layer needs of two lists of positions, and `attend` uses that on the queries and keys of each layer.
+
+Shapes: M members, B batch, T tokens, Q queries, K keys, H heads, D head width, C width. Positions are int64
+[M or 1, B or 1, T].
+"""
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+
+from lengthwise.errors import InputError
+from lengthwise.model.config import ModelConfig
+from lengthwise.model.layers import Initializer
+
+Relation = Tensor | tuple[Tensor, ...] | None
+
+
+class Encoding(nn.Module, ABC):
+    """The interface. `rows` is how many positions fit, or None where there is no bound."""
+
+    rows: int | None
+
+    @abstractmethod
+    def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
+        super().__init__()
+
+    @staticmethod
+    @abstractmethod
+    def needs(length: int, digits: int) -> int:
+        """One more than the largest position, offset aside, of `length` tokens of up to `digits` digits."""
+
+    @staticmethod
+    @abstractmethod
+    def offsets(rows: int, needed: int) -> int:
+        """Training draws an offset below this per example; 1 where there is no offset but 0."""
+
+    @staticmethod
+    @abstractmethod
+    def locate(index: Tensor, significance: Tensor, number: Tensor, offset: Tensor) -> Tensor:
+        """Positions [..., T] of tokens, from int64 tensors that broadcast to that.
+
+        index: 0 to T - 1. significance: 1, 2, ... for digits from the least significant one, 0 for the
+        operator and `=`, -1 for the rest. number: 1, 2, 3 for digits of a, b and c, 0 for the rest.
+        offset: one per example, [..., 1]; 0 in evaluation.
+        """
+
+    @abstractmethod
+    def embed(self, positions: Tensor) -> Tensor | None:
+        """[M, B or 1, T, C], added to the token embeddings, or nothing."""
+
+    @abstractmethod
+    def relate(self, queries: Tensor, keys: Tensor) -> Relation:
+        """What `attend` needs of the positions of queries and keys."""
+
+    @abstractmethod
+    def attend(self, q: Tensor, k: Tensor, relation: Relation) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Queries [M, B, H, Q, D] and keys [M, B, H, K, D] as they meet, and what is added to their product:
+        something that broadcasts to [M, B, H, Q, K], or nothing."""
+
+    def check(self, needed: int) -> None:
+        """Refuse positions that do not fit. Whoever builds batches calls this: `forward` cannot without
+        waiting for the device."""
+        if self.rows is not None and needed > self.rows:
+            raise InputError(
+                f"{needed} positions do not fit in a table of {self.rows} rows: "
+                f"allowed are shorter problems or a model context of {needed} or more"
+            )
+
+
+def number_tokens(
+    encoding: type[Encoding], significance: Tensor, number: Tensor, offset: Tensor | None = None
+) -> Tensor:
+    """Positions [M or 1, B or 1, T] of tokens whose facts are [T] or [M, B, T], with offsets [M, B, 1]."""
+    index = torch.arange(significance.shape[-1], device=significance.device)
+    offset = torch.zeros(1, dtype=torch.long, device=index.device) if offset is None else offset
+    positions = encoding.locate(index, significance, number, offset)
+    return positions.reshape(*[1] * (3 - positions.dim()), *positions.shape)

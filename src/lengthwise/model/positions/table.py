@@ -1,0 +1,31 @@
+"""What encodings with a learned table share: a row per position, added to the token embedding."""
+
+from typing import final
+
+from torch import Tensor
+
+from lengthwise.model.config import ModelConfig
+from lengthwise.model.layers import Embedding, Initializer
+from lengthwise.model.positions.encoding import Encoding, Relation
+
+
+class TableEncoding(Encoding):
+    """Leaves to its subclasses how tokens are numbered."""
+
+    @final
+    def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
+        super().__init__(config, rows, init)
+        self.rows = rows
+        self.table = Embedding(init, rows, config.width, std=config.embedding_std)
+
+    @final
+    def embed(self, positions: Tensor) -> Tensor:
+        return self.table(positions)
+
+    @final
+    def relate(self, queries: Tensor, keys: Tensor) -> Relation:
+        return None
+
+    @final
+    def attend(self, q: Tensor, k: Tensor, relation: Relation) -> tuple[Tensor, Tensor, None]:
+        return q, k, None

@@ -1,0 +1,1 @@
+"""Run folders, records, intervals and verdicts. No torch: whatever is shown rebuilds from these files."""

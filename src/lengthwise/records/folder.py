@@ -1,0 +1,124 @@
+"""A run folder: config.json, status.json, environment.json, records.jsonl and checkpoint/.
+
+A finished run is never redone, an interrupted one resumes, and a folder of another config is refused with the
+difference shown.
+"""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from pydantic import ValidationError
+
+from lengthwise.errors import InputError
+from lengthwise.records.faults import fault_point
+from lengthwise.records.files import read_json, write_json
+from lengthwise.records.schema import Record
+
+Status = Literal["running", "done", "failed"]
+
+
+class RunFolder:
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def records_path(self) -> Path:
+        return self.path / "records.jsonl"
+
+    @property
+    def checkpoint_path(self) -> Path:
+        return self.path / "checkpoint"
+
+    @classmethod
+    def claim(cls, path: Path | str, config: dict[str, Any], environment: dict[str, Any]) -> "RunFolder":
+        """Make the folder for this config, or take up the one that is there for the same config."""
+        folder = cls(path)
+        try:
+            folder.checkpoint_path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot make run folder {folder.path}: {error.strerror}") from None
+        if (folder.path / "config.json").exists():
+            folder.refuse_other(config)
+        else:
+            write_json(folder.path / "environment.json", environment)
+            write_json(folder.path / "config.json", config)
+        if folder.status() != "done":
+            folder.set_status("running")
+        return folder
+
+    @classmethod
+    def existing(cls, path: Path | str) -> "RunFolder":
+        folder = cls(path)
+        if not (folder.path / "config.json").is_file():
+            raise InputError(f"{folder.path} is no run folder: it has no config.json")
+        return folder
+
+    def config(self) -> dict[str, Any]:
+        return read_json(self.path / "config.json")
+
+    def environment(self) -> dict[str, Any]:
+        return read_json(self.path / "environment.json")
+
+    def status(self) -> Status | None:
+        path = self.path / "status.json"
+        return read_json(path)["status"] if path.exists() else None
+
+    def set_status(self, status: Status, **details: Any) -> None:
+        write_json(self.path / "status.json", {"status": status, **details})
+
+    def refuse_other(self, config: dict[str, Any]) -> None:
+        differences = list(_differences(self.config(), config))
+        if differences:
+            raise InputError(f"{self.path} holds a run with another config: {'; '.join(differences)}")
+
+    def append(self, records: Iterable[Record]) -> None:
+        """Append lines in one write, on disk before this returns."""
+        text = "".join(record.model_dump_json() + "\n" for record in records).encode()
+        try:
+            with self.records_path.open("ab") as handle:
+                half = len(text) // 2
+                handle.write(text[:half])
+                handle.flush()
+                fault_point("mid-record")
+                handle.write(text[half:])
+                handle.flush()
+                os.fsync(handle.fileno())
+        except OSError as error:
+            raise InputError(f"cannot write {self.records_path}: {error.strerror}") from None
+
+    def records_size(self) -> int:
+        return self.records_path.stat().st_size if self.records_path.exists() else 0
+
+    def cut_records(self, size: int) -> None:
+        """Drop what lies past a checkpoint: lines of later steps, and a line torn by a crash."""
+        if self.records_size() > size:
+            os.truncate(self.records_path, size)
+
+    def records(self) -> list[Record]:
+        """All whole lines. A last line without its line break was torn and does not count."""
+        if not self.records_path.exists():
+            return []
+        *lines, torn = self.records_path.read_text().split("\n")
+        del torn
+        try:
+            return [Record.model_validate_json(line) for line in lines]
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise InputError(
+                f"{self.records_path} holds a line that is no record: {first['loc']} {first['msg']}"
+            ) from None
+
+
+def _differences(ours: Any, theirs: Any, place: str = "") -> Iterable[str]:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        left, right = cast(dict[str, Any], ours), cast(dict[str, Any], theirs)
+        for key in sorted({*left, *right}):
+            yield from _differences(left.get(key), right.get(key), f"{place}.{key}" if place else key)
+    elif ours != theirs:
+        yield f"{place} is {ours!r} there and {theirs!r} here"

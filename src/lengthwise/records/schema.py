@@ -1,0 +1,42 @@
+"""A record is one measured number with its provenance: a line in records.jsonl."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+TRUTH = "truth"
+
+
+class Record(BaseModel):
+    """Counts have `correct` of `total`; other measurements have a `value`, taken over `total` problems.
+
+    metric     | counted or measured
+    -----------|---------------------------------------------------------------------------------------
+    exact      | answers equal to the reference's, digit for digit (the paper's standard form)
+    digit:3    | the third digit from the right alone
+    coincides  | problems on which the reference itself equals truth
+    weak       | answers whose every digit has a probability above the stated threshold
+    strong     | value: the mean probability of the reference's whole answer
+    support:5  | value: the mean probability outside the digits that training ever showed at position 5
+    loss       | value: cross-entropy per answer token, in nats
+    malformed, wrong_length, first_wrong:3 | decoded answers by the way they fail
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    run: str
+    seed: int
+    step: int
+    task: str
+    base: int
+    domain: str
+    reference: str = TRUTH
+    mode: Literal["forced", "decoded"] = "forced"
+    metric: str = "exact"
+    correct: int | None = None
+    value: float | None = None
+    total: int
+    selection: Literal["enumerated", "sampled", "given"]
+    """Every problem of the domain, a random sample of it, or problems the user gave."""
+    seen: float = 0.0
+    """Share of these problems that training has met: zero for reserved ones."""

@@ -1,0 +1,95 @@
+"""Verdicts: prediction against measurement, by a rule fixed before training.
+
+First the gate: on the training domain the lower end of accuracy's 95 % interval must reach 99 %, else a run
+is not converged and every verdict is `undecided`. Then agreement with the predicted function on the test
+domain: `holds` if its lower end is at least 1 - e, `fails` if its upper end is below 1 - e, else `undecided`.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from lengthwise.records.intervals import Interval, interval
+from lengthwise.records.schema import TRUTH, Record
+from lengthwise.theory.predict import Prediction
+
+GATE = 0.99
+TOLERANCE = 0.01  # e: one percentage point
+
+HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    correct: int
+    total: int
+    enumerated: bool
+
+    @property
+    def share(self) -> float:
+        return self.correct / self.total
+
+    @property
+    def interval(self) -> Interval:
+        return interval(self.correct, self.total, self.enumerated)
+
+    @property
+    def perfect(self) -> bool:
+        return self.correct == self.total
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One test domain: what was predicted, what was measured, and how they compare."""
+
+    prediction: Prediction
+    accuracy: Measured
+    agreement: Measured | None
+    coincides: Measured | None
+    word: str | None
+
+    @property
+    def expected(self) -> Fraction | None:
+        return self.prediction.accuracy
+
+
+def gate_passed(accuracy: Measured) -> bool:
+    return accuracy.interval.low >= GATE
+
+
+def judge(agreement: Measured | None, converged: bool) -> str | None:
+    """None where theory makes no prediction."""
+    if agreement is None:
+        return None
+    if not converged:
+        return UNDECIDED
+    low, high = agreement.interval
+    if low >= 1 - TOLERANCE:
+        return HOLDS
+    return FAILS if high < 1 - TOLERANCE else UNDECIDED
+
+
+def verdicts(predictions: Sequence[Prediction], train: str, records: Iterable[Record]) -> list[Verdict]:
+    """Verdicts from the records of one run at one step."""
+    counts = {(r.domain, r.reference, r.metric): _measured(r) for r in records if r.correct is not None}
+    converged = gate_passed(counts[train, TRUTH, "exact"])
+    rows: list[Verdict] = []
+    for prediction in predictions:
+        domain, reference = str(prediction.domain), str(prediction.hypothesis)
+        predicted = prediction.hypothesis is not None
+        agreement = counts[domain, reference, "exact"] if predicted else None
+        rows.append(
+            Verdict(
+                prediction=prediction,
+                accuracy=counts[domain, TRUTH, "exact"],
+                agreement=agreement,
+                coincides=counts.get((domain, reference, "coincides")),
+                word=judge(agreement, converged),
+            )
+        )
+    return rows
+
+
+def _measured(record: Record) -> Measured:
+    assert record.correct is not None
+    return Measured(record.correct, record.total, record.selection == "enumerated")

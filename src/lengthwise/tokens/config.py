@@ -1,0 +1,22 @@
+"""Where problems come from and how wide their numbers are written."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, PositiveInt
+
+
+class DataConfig(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    sampling: Literal["uniform", "paper", "balanced", "chains"] = "uniform"
+    """How problems are drawn: all pairs alike, the paper's coin, all pairs of operand lengths alike, or all
+    lengths of the longest carry chain alike."""
+
+    samples: PositiveInt | None = None
+    """Train on a fixed set of this many distinct problems, nine tenths of it; by default on fresh ones."""
+
+    operand_width: PositiveInt | None = None
+    """Digits an operand is padded to; by default the longest length trained or tested."""
+
+    answer_width: PositiveInt | None = None
+    """Digits an answer is padded to; by default what the operand width needs."""

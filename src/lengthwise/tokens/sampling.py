@@ -1,0 +1,207 @@
+"""Problem k of a stream is a function of (seed, k) alone: on CPU and GPU, for every batch size and stack.
+
+>>> from lengthwise.tokens.digits import to_ints
+>>> sampler = Sampler([Member(seed=0, domain=Domain.parse("D4"))], width=5, side="train")
+>>> a, b = sampler(torch.arange(1000, 1003))
+>>> a.shape, to_ints(a, 10), to_ints(b, 10)
+(torch.Size([1, 3, 5]), [722, 7342, 1126], [8196, 6052, 4131])
+
+A problem is drawn in three steps: a part of the mixture by its weight, its top digits, and free digits below.
+There is no rejection, so nothing waits for the device.
+
+Shapes: M members, B problems, W operand digits, P parts of the longest mixture, U distinct parts of all.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+
+import torch
+from torch import Tensor
+
+from lengthwise.arithmetic import Domain, Part
+from lengthwise.errors import InputError
+from lengthwise.tokens.chains import Chains
+from lengthwise.tokens.counter import FRACTION_END, Draws, below, derive, digit_group, digits_of
+from lengthwise.tokens.reserve import into_test, out_of_test, reserves
+
+SIDES = ("train", "test", None)
+
+# The draws of a problem. Digits come last, as their number grows with the operands.
+PART, LEAD, OTHER_LEAD, SHAPE, RESERVE, DIGITS = range(6)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    seed: int
+    domain: Domain
+
+
+@dataclass(frozen=True, slots=True)
+class PartRows:
+    """What sampling knows of a part, one int64 entry per problem (or, in the table, per distinct part)."""
+
+    length: Tensor
+    lowest_lead: Tensor
+    skips_zero_lead: Tensor
+    lead_pair_count: Tensor
+    reserves: Tensor
+
+    def __getitem__(self, number: Tensor) -> "PartRows":
+        return PartRows(*(getattr(self, name)[number] for name in self.__slots__))
+
+
+class Sampler:
+    """Called with problem indices [B] or [M, B] (int64), gives operands a, b: int8 [M, B, W].
+
+    Modes:
+    - `uniform`: every pair of a part alike.
+    - `paper`: in a part D_n a fair coin chooses the operand that has n digits; the other is uniform below
+      base^n. Other parts, and D_1, are uniform.
+    - `balanced`: in a part D_n every pair of operand lengths with maximum n alike. Where the parts of the
+      domain have equal shares, these are shares of the pairs of lengths, so that D_n gets 2n-1 of them:
+      D1..N is then uniform over all N^2 pairs of lengths. Other parts are uniform.
+    - `chains`: every length of the longest carry chain that occurs in the part alike, up to 100 digits.
+
+    Sides: `train` never meets a reserved pair, `test` meets no other (see reserve.py), None has no rule. The
+    sides replace low digits of a: `uniform` stays exactly uniform over its side, but in `balanced` and
+    `chains` a replacement can change the pair's lengths or chain, so evaluate these with side None.
+    """
+
+    def __init__(
+        self,
+        members: Sequence[Member],
+        width: int,
+        *,
+        mode: str = "uniform",
+        side: str | None = None,
+        stream: str = "data",
+        device: torch.device | str = "cpu",
+    ) -> None:
+        domains = [member.domain for member in members]
+        _check(domains, width, mode, side)
+        parts = list(dict.fromkeys(part for domain in domains for part in domain.parts))
+        self.base, self.width, self.mode, self.side = domains[0].base, width, mode, side
+        self.table = _part_table(parts, device)
+        self.thresholds = _thresholds(domains, mode).to(device)
+        self.numbers = _part_numbers(domains, parts).to(device)
+        self.keys = torch.tensor([derive(m.seed, stream) for m in members], device=device).reshape(-1, 1)
+        self.chains = Chains(parts, device) if mode == "chains" else None
+
+    def __call__(self, indices: Tensor) -> tuple[Tensor, Tensor]:
+        draws = Draws(self.keys, indices.expand(len(self.keys), -1))
+        number = self.numbers.gather(1, torch.searchsorted(self.thresholds, draws(PART), right=True))
+        part = self.table[number]
+        if self.chains is not None:
+            a, b = self.chains(draws, number, DIGITS, self.width)
+        else:
+            lengths, leads = SHAPES[self.mode](part, draws, self.base)
+            a, b = _fill(draws, lengths, leads, self.base, self.width)
+        return self._keep_side(a, b, part.reserves == 1, draws), b
+
+    def _keep_side(self, a: Tensor, b: Tensor, reserving: Tensor, draws: Draws) -> Tensor:
+        if self.side == "test":
+            return into_test(a, b, reserving, self.base)
+        if self.side == "train":
+            return out_of_test(a, b, reserving, draws(RESERVE), self.base)
+        return a
+
+
+def _uniform(part: PartRows, draws: Draws, base: int) -> tuple[Tensor, Tensor]:
+    pair = below(draws(LEAD), part.lead_pair_count) + part.skips_zero_lead
+    side = base - part.lowest_lead
+    first = pair // side
+    leads = torch.stack([first, pair - first * side]) + part.lowest_lead
+    return part.length.expand_as(leads), leads
+
+
+def _paper(part: PartRows, draws: Draws, base: int) -> tuple[Tensor, Tensor]:
+    coin = below(draws(SHAPE), 2)
+    full = torch.stack([coin, 1 - coin])
+    lowest = part.lowest_lead + full * part.skips_zero_lead
+    return part.length.expand_as(lowest), _leads(draws, lowest, base)
+
+
+def _balanced(part: PartRows, draws: Draws, base: int) -> tuple[Tensor, Tensor]:
+    """Pair of lengths i of 2n-1: (1, n) .. (n, n), then (n, 1) .. (n, n-1)."""
+    n = part.length
+    i = below(draws(SHAPE), torch.where(part.skips_zero_lead == 1, 2 * n - 1, 1))
+    i = torch.where(part.skips_zero_lead == 1, i, n - 1)
+    lengths = torch.stack([torch.minimum(i + 1, n), torch.where(i < n, n, i + 1 - n)])
+    lowest = torch.maximum(part.lowest_lead, (lengths > 1).long())
+    return lengths, _leads(draws, lowest, base)
+
+
+def _leads(draws: Draws, lowest: Tensor, base: int) -> Tensor:
+    """Top digits [2, M, B] of two operands, each uniform from its lowest one on."""
+    return lowest + below(draws.several(LEAD, 2), base - lowest)
+
+
+SHAPES: dict[str, Callable[[PartRows, Draws, int], tuple[Tensor, Tensor]]] = {
+    "uniform": _uniform,
+    "paper": _paper,
+    "balanced": _balanced,
+}
+"""How a mode chooses the lengths and top digits [2, M, B] of both operands."""
+
+MODES = (*SHAPES, "chains")
+
+
+def _fill(draws: Draws, lengths: Tensor, leads: Tensor, base: int, width: int) -> Tensor:
+    """Operands [2, M, B, W]: free digits, the lead on top, zeros above."""
+    free = _free_digits(draws, base, width)
+    columns = torch.arange(width, device=free.device)
+    top = (lengths - 1).unsqueeze(-1)
+    return (free * (columns < top)).scatter_(-1, top, leads.to(torch.int8).unsqueeze(-1))
+
+
+def _free_digits(draws: Draws, base: int, width: int) -> Tensor:
+    """[2, M, B, W]; a column takes the same draws at every width."""
+    groups = -(-width // digit_group(base))
+    fractions = draws.several(DIGITS, 2 * groups).unflatten(0, (groups, 2)).movedim(0, -1)
+    return digits_of(fractions, base).flatten(-2)[..., :width]
+
+
+def _part_table(parts: Sequence[Part], device: torch.device | str) -> PartRows:
+    rows = [
+        (p.length, p.lowest_lead, int(p.skips_zero_lead), p.lead_pair_count, int(reserves(p))) for p in parts
+    ]
+    return PartRows(*torch.tensor(rows, device=device).unbind(-1))
+
+
+def _thresholds(domains: Sequence[Domain], mode: str) -> Tensor:
+    """[M, P]: the draw below which a part, or one before it, is chosen."""
+    most = max(len(domain.parts) for domain in domains)
+    rows = []
+    for domain in domains:
+        ends = [int(end * FRACTION_END) for end in accumulate(_shares(domain, mode))]
+        rows.append(ends + [FRACTION_END] * (most - len(ends)))
+    return torch.tensor(rows)
+
+
+def _shares(domain: Domain, mode: str) -> tuple[Fraction, ...]:
+    if mode != "balanced" or len(set(domain.weights)) > 1:
+        return domain.weights
+    pairs = [2 * part.length - 1 if part.skips_zero_lead else 1 for part in domain.parts]
+    return tuple(Fraction(count, sum(pairs)) for count in pairs)
+
+
+def _part_numbers(domains: Sequence[Domain], parts: Sequence[Part]) -> Tensor:
+    """[M, P]: where a member's parts stand in the table of distinct parts."""
+    most = max(len(domain.parts) for domain in domains)
+    number = {part: i for i, part in enumerate(parts)}
+    rows = [[number[part] for part in domain.parts] for domain in domains]
+    return torch.tensor([row + [0] * (most - len(row)) for row in rows])
+
+
+def _check(domains: Sequence[Domain], width: int, mode: str, side: str | None) -> None:
+    assert len({domain.base for domain in domains}) == 1
+    assert side in SIDES
+    if mode not in MODES:
+        raise InputError(f"unknown sampling mode {mode!r}: allowed are {', '.join(MODES)}")
+    for domain in domains:
+        if domain.length > width:
+            raise InputError(
+                f"{domain} has operands of {domain.length} digits: allowed are {width}, the operand width"
+            )

@@ -1,0 +1,1 @@
+"""Training a stack: data, optimizer, steps and checkpoints. What to measure comes in as a callback."""

@@ -1,0 +1,110 @@
+"""Checkpoints: tensors as safetensors, the rest as JSON, no pickle. The JSON is what makes one count.
+
+A save writes the tensors under a name with the step in it, then replaces state.json, which names that file,
+in one step. A crash at any moment leaves state.json naming a whole file.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import BaseModel, ConfigDict, ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from lengthwise.errors import InputError
+from lengthwise.records.files import read_json, replace_file, write_json
+
+FORMAT = "lengthwise-checkpoint-1"
+
+
+class CheckpointState(BaseModel):
+    """What a run needs to go on besides its tensors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: str = FORMAT
+    step: int
+    """Steps done."""
+    seconds: float
+    """Seconds of training so far."""
+    records_size: int
+    """Length of records.jsonl that belongs to this state."""
+    tensors: str
+    """File that holds the tensors."""
+    tensors_size: int
+    """Its length, to notice a file cut short."""
+
+
+def save_checkpoint(
+    folder: Path, tensors: dict[str, Tensor], *, step: int, seconds: float, records_size: int
+) -> None:
+    name = f"step-{step:09d}.safetensors"
+    whole = {key: tensor.detach().to("cpu", copy=True).contiguous() for key, tensor in tensors.items()}
+    replace_file(folder / name, lambda aside: _write_tensors(whole, aside))
+    state = CheckpointState(
+        step=step,
+        seconds=seconds,
+        records_size=records_size,
+        tensors=name,
+        tensors_size=(folder / name).stat().st_size,
+    )
+    write_json(folder / "state.json", state.model_dump())
+    for old in folder.glob("step-*"):
+        if old.name != name:
+            old.unlink(missing_ok=True)
+
+
+def _write_tensors(tensors: dict[str, Tensor], path: Path) -> None:
+    try:
+        save_file(tensors, path)
+    except SafetensorError as error:
+        # The library hides the operating system's error, such as a full disk, in its own.
+        raise OSError(f"{error}") from error
+
+
+def has_checkpoint(folder: Path) -> bool:
+    return (folder / "state.json").exists()
+
+
+def load_state(folder: Path) -> CheckpointState:
+    path = folder / "state.json"
+    content: Any = read_json(path)
+    try:
+        state = CheckpointState.model_validate(content)
+    except ValidationError:
+        raise InputError(f"{path} is not a checkpoint of lengthwise") from None
+    if state.format != FORMAT:
+        raise InputError(f"{path} has format {state.format!r}: allowed is {FORMAT!r}")
+    return state
+
+
+def load_tensors(folder: Path, state: CheckpointState) -> dict[str, Tensor]:
+    path = folder / state.tensors
+    if not path.is_file():
+        raise InputError(f"checkpoint {path} is missing, though state.json names it")
+    if path.stat().st_size != state.tensors_size:
+        raise InputError(
+            f"checkpoint {path} has {path.stat().st_size} bytes where state.json says {state.tensors_size}: "
+            "it was cut short or replaced"
+        )
+    try:
+        return load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"checkpoint {path} cannot be read: {error}") from None
+
+
+@torch.no_grad()
+def copy_into(targets: dict[str, Tensor], source: dict[str, Tensor], place: Path) -> None:
+    """Fill tensors from loaded ones of the same names and shapes."""
+    expected = {key: tuple(tensor.shape) for key, tensor in targets.items()}
+    found = {key: tuple(tensor.shape) for key, tensor in source.items()}
+    for key in sorted({*expected, *found}):
+        if expected.get(key) != found.get(key):
+            raise InputError(
+                f"checkpoint in {place} does not fit this model: {key} is {found.get(key, 'missing')} there "
+                f"and {expected.get(key, 'missing')} here"
+            )
+    for key, target in targets.items():
+        target.copy_(source[key])

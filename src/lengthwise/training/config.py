@@ -1,0 +1,66 @@
+"""How a model is trained."""
+
+from typing import Annotated, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+)
+
+Share = Annotated[float, Field(ge=0, lt=1)]
+
+
+class TrainingConfig(BaseModel):
+    """The defaults are the preset `fast`: Muon, which learns addition in a tenth of AdamW's steps."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    optimizer: Literal["adamw", "muon"] = "muon"
+    """Muon for matrices inside the blocks and AdamW for the rest, or AdamW for all."""
+
+    learning_rate: PositiveFloat = 1e-3
+    """AdamW's learning rate."""
+
+    muon_learning_rate: PositiveFloat = 0.02
+    """Muon's learning rate."""
+
+    muon_momentum: Share = 0.95
+    """Muon's momentum."""
+
+    betas: tuple[Share, Share] = (0.9, 0.99)
+    """AdamW's averaging of gradients and of their squares."""
+
+    weight_decay: NonNegativeFloat = 0.05
+    """Decay of matrices and embeddings, per unit of learning rate."""
+
+    clip: PositiveFloat = 1.0
+    """Largest norm of a member's gradient."""
+
+    schedule: Literal["constant", "cosine", "linear"] = "linear"
+    """How the learning rate falls: not at all, to a tenth along a cosine, or straight to zero."""
+
+    warmup: NonNegativeInt = 100
+    """Steps over which the learning rate rises at the start."""
+
+    batch: PositiveInt = 256
+    """Problems in a step."""
+
+    steps: PositiveInt = 6_500
+    """Steps at most."""
+
+    seconds: PositiveFloat | None = None
+    """Seconds of training at most; the schedule then ends with them."""
+
+    target: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Stop at an evaluation that finds this accuracy on the training domain."""
+
+    evaluate_every: PositiveInt = 1_000
+    """Steps between evaluations."""
+
+    checkpoint_every: PositiveInt = 1_000
+    """Steps between checkpoints."""

@@ -1,0 +1,93 @@
+"""Batches for a stack: problems of each member's own stream, with their answers, as tokens at positions.
+
+Step k of a member with batch size B meets problems k B .. k B + B - 1 of its stream: nothing else is
+remembered, so a run resumes by its step number alone.
+
+Shapes: M members, B problems, T tokens.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from lengthwise.arithmetic import Domain, Task
+from lengthwise.model.positions import Encoding, number_tokens
+from lengthwise.tokens import Answers, FixedSet, Layout, Member, Sampler, derive
+from lengthwise.tokens.config import DataConfig
+from lengthwise.tokens.counter import Draws, below
+
+Pairs = Callable[[Tensor], tuple[Tensor, Tensor]]
+
+
+class Batch(NamedTuple):
+    ids: Tensor
+    """[M, B, T]"""
+    positions: Tensor
+    """[M or 1, B or 1, T]"""
+    answer: Tensor
+    """Which tokens are to be produced; broadcasts to [M, B, T]."""
+    tail: int
+    """From the first of these on, in any problem, there are so many tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingMember:
+    seed: int
+    task: Task
+    domain: Domain
+
+
+class TrainingData:
+    """Called with a step number, an int or a device scalar, gives that step's batch."""
+
+    def __init__(
+        self,
+        members: Sequence[TrainingMember],
+        layout: Layout,
+        encoding: type[Encoding],
+        *,
+        config: DataConfig,
+        batch: int,
+        offsets: int,
+        device: torch.device,
+    ) -> None:
+        self.layout, self.encoding, self.offsets = layout, encoding, offsets
+        self.pairs = _pairs(members, layout.operand_width, config, device)
+        self.answers = Answers([m.task for m in members], layout.answer_width, device)
+        self.within_batch = torch.arange(batch, device=device)
+        keys = [derive(m.seed, "offset") for m in members]
+        self.offset_keys = torch.tensor(keys, device=device).reshape(-1, 1)
+
+    def __call__(self, step: int | Tensor) -> Batch:
+        indices = self.within_batch + step * len(self.within_batch)
+        a, b = self.pairs(indices)
+        tokens = self.layout.encode(a, b, self.answers(a, b))
+        positions = number_tokens(self.encoding, tokens.significance, tokens.number, self._offset(indices))
+        assert isinstance(tokens.prompt_length, int)
+        return Batch(tokens.ids, positions, tokens.answer, tokens.ids.shape[-1] - tokens.prompt_length)
+
+    def _offset(self, indices: Tensor) -> Tensor | None:
+        if self.offsets == 1:
+            return None
+        draws = Draws(self.offset_keys, indices.expand(len(self.offset_keys), -1))
+        return below(draws(0), self.offsets).unsqueeze(-1)
+
+
+def _pairs(members: Sequence[TrainingMember], width: int, config: DataConfig, device: torch.device) -> Pairs:
+    """Operands [M, B, W] of the problems of given indices [B]."""
+    if config.samples is None:
+        streams = [Member(member.seed, member.domain) for member in members]
+        return Sampler(streams, width, mode=config.sampling, side="train", device=device)
+    sets = [
+        FixedSet(m.domain, config.samples, seed=m.seed, width=width, mode=config.sampling, device=device)
+        for m in members
+    ]
+
+    def drawn(indices: Tensor) -> tuple[Tensor, Tensor]:
+        a, b = zip(*(fixed.batch(indices) for fixed in sets), strict=True)
+        return torch.stack(a), torch.stack(b)
+
+    return drawn

@@ -1,0 +1,70 @@
+"""Cached decoding is plain decoding, faster."""
+
+import pytest
+import torch
+
+from lengthwise.evaluation.decode import greedy
+from lengthwise.model.config import ModelConfig
+from lengthwise.model.gpt import GPT
+from lengthwise.model.positions import ENCODINGS
+
+PROMPT, STEPS, ROWS = 5, 6, 11
+
+
+def build(name, seeds=(1, 2)):
+    """Large embeddings and an untied head, so that answers vary."""
+    config = ModelConfig.named("nano", embedding_std=1.0, tied=False)
+    return GPT(config, name, 16, ROWS, seeds).eval()
+
+
+def uncached(model, prompt, positions):
+    ids = prompt
+    with torch.no_grad():
+        for _ in range(STEPS):
+            logits = model(ids, positions[..., : ids.shape[-1]])
+            ids = torch.cat([ids, logits[:, :, -1:].argmax(-1)], dim=-1)
+    return ids[..., PROMPT:]
+
+
+@pytest.fixture
+def prompt():
+    return torch.randint(16, (2, 8, PROMPT), generator=torch.Generator().manual_seed(1))
+
+
+@pytest.fixture
+def positions():
+    return torch.randint(ROWS, (2, 8, PROMPT + STEPS), generator=torch.Generator().manual_seed(2))
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_cached_equals_uncached(name, prompt, positions):
+    model = build(name)
+    answer = greedy(model, prompt, positions, STEPS)
+    assert answer.shape == (2, 8, STEPS)
+    assert torch.equal(answer, uncached(model, prompt, positions))
+    assert len(answer.unique()) > 4
+
+
+def test_shared_positions(prompt):
+    model, shared = build("learned"), torch.arange(PROMPT + STEPS).view(1, 1, -1)
+    assert torch.equal(greedy(model, prompt, shared, STEPS), uncached(model, prompt, shared))
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_an_answer_is_the_argmax_under_teacher_forcing_on_itself(name, prompt, positions):
+    model = build(name)
+    answer = greedy(model, prompt, positions, STEPS)
+    sequence = torch.cat([prompt, answer], dim=-1)
+    with torch.no_grad():
+        forced = model(sequence[..., :-1], positions[..., :-1], tail=STEPS).argmax(-1)
+    assert torch.equal(forced, answer)
+
+
+def test_a_model_in_training_is_refused(prompt, positions):
+    with pytest.raises(AssertionError, match="evaluation mode"):
+        greedy(build("learned").train(), prompt, positions, STEPS)
+
+
+def test_positions_cover_prompt_and_answer(prompt, positions):
+    with pytest.raises(AssertionError):
+        greedy(build("learned"), prompt, positions[..., :-1], STEPS)

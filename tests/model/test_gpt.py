@@ -1,0 +1,247 @@
+"""The transformer itself: against Hugging Face's GPT-2, by count, and at its start."""
+
+import math
+
+import pytest
+import torch
+from torch.nn import functional
+
+from lengthwise.errors import InputError
+from lengthwise.model.config import ModelConfig
+from lengthwise.model.gpt import GPT, _mix
+
+VOCABULARY = 16
+
+
+def build(seeds=(1, 2, 3), rows=12, *, size="nano", compute_dtype=None, **changes):
+    config = ModelConfig.named(size, **changes)
+    return GPT(config, "learned", VOCABULARY, rows, seeds, compute_dtype=compute_dtype).eval()
+
+
+def batch(members, tokens=12, size=5):
+    ids = torch.randint(VOCABULARY, (members, size, tokens), generator=torch.Generator().manual_seed(0))
+    return ids, torch.arange(tokens).view(1, 1, -1)
+
+
+def disturb(model):
+    """Move every parameter away from its start, where biases are 0 and norms 1."""
+    generator = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator))
+
+
+def hugging_face(config, state, rows):
+    """The GPT-2 of transformers with the weights of one member."""
+    transformers = pytest.importorskip("transformers")
+    reference = transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(
+            vocab_size=VOCABULARY,
+            n_positions=rows,
+            n_embd=config.width,
+            n_layer=config.layers,
+            n_head=config.heads,
+            activation_function="gelu",
+            layer_norm_epsilon=1e-5,
+            tie_word_embeddings=config.tied,
+        )
+    ).eval()
+    names = {
+        "attention_norm": "ln_1",
+        "attention.qkv": "attn.c_attn",
+        "attention.out": "attn.c_proj",
+        "mlp_norm": "ln_2",
+        "mlp.up": "mlp.c_fc",
+        "mlp.down": "mlp.c_proj",
+    }
+    weights = {
+        f"transformer.h.{layer}.{theirs}.{kind}": state[f"blocks.{layer}.{ours}.{kind}"].squeeze()
+        for layer in range(config.layers)
+        for ours, theirs in names.items()
+        for kind in ("weight", "bias")
+    }
+    weights |= {f"transformer.ln_f.{kind}": state[f"norm.{kind}"].squeeze() for kind in ("weight", "bias")}
+    weights["transformer.wte.weight"] = state["tokens.weight"][0]
+    weights["transformer.wpe.weight"] = state["encoding.table.weight"][0]
+    weights["lm_head.weight"] = state["tokens.weight"][0] if config.tied else state["head.weight"][0].T
+    reference.load_state_dict(weights, strict=True)
+    return reference
+
+
+@pytest.mark.parametrize("members", [1, 3])
+@pytest.mark.parametrize("tied", [True, False])
+def test_every_member_equals_its_hugging_face_model(members, tied):
+    model = build(range(members), bias=True, tied=tied)
+    disturb(model)
+    ids, positions = batch(members)
+    with torch.no_grad():
+        logits = model(ids, positions)
+        for k in range(members):
+            expected = hugging_face(model.config, model.member(k), rows=12)(ids[k]).logits
+            torch.testing.assert_close(logits[k], expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("size", ["nano", "micro", "mini"])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("tied", [False, True])
+def test_parameter_count(size, bias, tied):
+    model = build([0, 1], size=size, context=256, bias=bias, tied=tied)
+    layers, width = model.config.layers, model.config.width
+    matrices = 3 * width**2 + width**2 + 4 * width**2 + 4 * width**2
+    biases = 3 * width + width + 4 * width + width
+    norm = 2 * width if bias else width
+    block = matrices + (biases if bias else 0) + 2 * norm
+    tables = 16 * width + 256 * width + (0 if tied else 16 * width)
+    assert model.parameter_count() == layers * block + norm + tables
+
+
+def test_mini_has_the_papers_parameters():
+    assert build([0], size="mini", context=256).parameter_count() == 10_726_272
+
+
+def test_members_start_from_their_own_seed_bit_for_bit():
+    stack = build([7, 8, 9], tied=False, bias=True)
+    for k, seed in enumerate([7, 8, 9]):
+        single = build([seed], tied=False, bias=True).state_dict()
+        assert stack.member(k).keys() == single.keys()
+        assert all(torch.equal(stack.member(k)[name], single[name]) for name in single)
+    assert not torch.equal(stack.tokens.weight[0], stack.tokens.weight[1])
+
+
+def test_building_a_model_leaves_the_default_generator_alone():
+    before = torch.get_rng_state()
+    build()
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_the_encoding_leaves_other_initial_weights_alone():
+    config = ModelConfig.named("nano")
+    learned, coupled = (GPT(config, name, 16, 9, [4]).state_dict() for name in ("learned", "coupled"))
+    assert all(torch.equal(learned[k], coupled[k]) for k in learned if not k.startswith("encoding"))
+
+
+def test_initial_standard_deviations():
+    model = build([0], rows=400, size="micro", embedding_std=0.3, tied=False, bias=True)
+    branch = 0.02 / math.sqrt(2 * model.config.layers)
+    block = model.blocks[1]
+    expected = {
+        model.tokens.weight: 0.3,
+        model.encoding.table.weight: 0.3,
+        model.head.weight: 0.02,
+        block.attention.qkv.weight: 0.02,
+        block.attention.out.weight: branch,
+        block.mlp.up.weight: 0.02,
+        block.mlp.down.weight: branch,
+    }
+    for parameter, std in expected.items():
+        assert parameter.std().item() == pytest.approx(std, rel=0.05)
+        assert abs(parameter.mean().item()) < 0.05 * std
+    for name, parameter in model.named_parameters():
+        if name.endswith("bias"):
+            assert (parameter == 0).all()
+        elif "norm" in name:
+            assert (parameter == 1).all()
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_gradients_reach_every_parameter(tied):
+    model = build(tied=tied, bias=True)
+    ids, positions = batch(3)
+    functional.cross_entropy(model(ids, positions).flatten(0, -2), ids.flatten()).backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert (parameter.grad.flatten(1).abs().amax(1) > 0).all(), name
+
+
+def test_dropout_is_for_training_alone():
+    model = build(dropout=0.5)
+    ids, positions = batch(3)
+    with torch.no_grad():
+        assert torch.equal(model(ids, positions), model(ids, positions))
+        model.train()
+        first, second = model(ids, positions), model(ids, positions)
+        assert not torch.equal(first, second)
+        torch.manual_seed(3)
+        first = model(ids, positions)
+        torch.manual_seed(3)
+        assert torch.equal(first, model(ids, positions))
+
+
+def test_dropout_is_at_nanogpts_four_places(monkeypatch):
+    """Embedding, and in each block attention weights and two branches."""
+    shares = []
+    dropout, attention = functional.dropout, functional.scaled_dot_product_attention
+
+    def spy_dropout(x, p, training=True, inplace=False):
+        shares.append(("activations", p))
+        return dropout(x, p, training, inplace)
+
+    def spy_attention(*args, dropout_p=0.0, **kwargs):
+        shares.append(("attention", dropout_p))
+        return attention(*args, dropout_p=dropout_p, **kwargs)
+
+    model = build(dropout=0.25).train()
+    monkeypatch.setattr(functional, "dropout", spy_dropout)
+    monkeypatch.setattr(functional, "scaled_dot_product_attention", spy_attention)
+    model(*batch(3))
+    block = [("attention", 0.25), ("activations", 0.25), ("activations", 0.25)]
+    assert shares == [("activations", 0.25), *block * 3]
+
+
+def test_a_cpu_refuses_bfloat16():
+    model = build(compute_dtype=torch.bfloat16)
+    with pytest.raises(InputError, match=r"bfloat16 on a CPU: allowed is torch\.float32"):
+        model(*batch(3))
+    with pytest.raises(InputError, match="bfloat16"):
+        model.cache(batch=5, length=12)
+
+
+def test_weights_and_logits_are_float32():
+    model = build()
+    assert model.compute_dtype == torch.float32
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+    assert model(*batch(3)).dtype == torch.float32
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+def test_cuda_computes_in_bfloat16_and_agrees_with_the_cpu():
+    model = build()
+    ids, positions = batch(3)
+    with torch.no_grad():
+        expected = model(ids, positions)
+        model.cuda()
+        logits = model(ids.cuda(), positions.cuda())
+    assert model.compute_dtype == torch.bfloat16
+    assert logits.dtype == torch.float32
+    torch.testing.assert_close(logits.cpu(), expected, atol=0.05, rtol=0)
+
+
+def test_context_asks_for_rows_and_is_refused_when_short():
+    assert build(rows=12, context=30).encoding.rows == 30
+    with pytest.raises(InputError, match="12 positions do not fit in a table of 11 rows"):
+        build(rows=12, context=11)
+
+
+def test_a_full_cache_is_refused():
+    model = build()
+    ids, positions = batch(3)
+    with pytest.raises(AssertionError, match="full"):
+        model(ids, positions, cache=model.cache(batch=5, length=11))
+
+
+def test_unknown_encoding_names_the_known_ones():
+    with pytest.raises(InputError, match=r"unknown encoding 'leaned': allowed are .*coupled.*learned"):
+        GPT(ModelConfig.named("nano"), "leaned", 16, 9, [0])
+
+
+@pytest.mark.parametrize("queries", [1, 4, 7])
+@pytest.mark.parametrize("shape", [None, (1, 1, 1), (3, 1, 2), (1, 5, 2), (3, 5, 1), (3, 5, 2)])
+def test_attention_by_its_formula(queries, shape):
+    """The last `queries` of 7 tokens attend, with a bias of every shape that broadcasts, or none."""
+    generator = torch.Generator().manual_seed(0)
+    q, k, v = torch.randn(3, 3, 5, 2, 7, 4, generator=generator)
+    bias = None if shape is None else torch.randn(*shape, queries, 7, generator=generator)
+    scores = q[..., -queries:, :] @ k.mT / 4**0.5 + (0 if bias is None else bias)
+    future = torch.ones(7, 7, dtype=torch.bool).triu(1)[-queries:]
+    expected = scores.masked_fill(future, -math.inf).softmax(-1) @ v
+    torch.testing.assert_close(_mix(q[..., -queries:, :], k, v, bias, dropout=0.0), expected)

@@ -1,0 +1,71 @@
+"""Shapes by name, and shapes that are refused."""
+
+import subprocess
+import sys
+
+import pytest
+from pydantic import ValidationError
+
+from lengthwise.errors import InputError
+from lengthwise.model.config import SIZES, ModelConfig
+
+
+def test_sizes_by_name():
+    shapes = {name: ModelConfig.named(name) for name in SIZES}
+    assert {name: (c.layers, c.heads, c.width) for name, c in shapes.items()} == {
+        "nano": (3, 3, 48),
+        "micro": (4, 4, 128),
+        "mini": (6, 6, 384),
+    }
+    assert ModelConfig() == ModelConfig.named("mini")
+
+
+def test_changes_win_over_the_size():
+    config = ModelConfig.named("nano", layers=1, tied=False)
+    assert (config.layers, config.heads, config.tied) == (1, 3, False)
+
+
+def test_unknown_name_lists_the_known_ones():
+    with pytest.raises(InputError, match="unknown model size 'huge': allowed are nano, micro, mini"):
+        ModelConfig.named("huge")
+
+
+def test_heads_divide_width():
+    with pytest.raises(
+        ValidationError, match="heads 5 do not divide width 48: allowed are 1, 2, 3, 4, 6, 8, 12, 16, 24, 48"
+    ) as error:
+        ModelConfig.named("nano", heads=5)
+    assert isinstance(error.value.errors()[0]["ctx"]["error"], InputError)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"layers": 0},
+        {"width": -3},
+        {"dropout": 1.0},
+        {"dropout": -0.1},
+        {"embedding_std": 0},
+        {"context": 0},
+        {"depth": 3},
+    ],
+)
+def test_bad_values_are_refused(bad):
+    with pytest.raises(ValidationError, match=next(iter(bad))):
+        ModelConfig(**bad)
+
+
+def test_it_is_frozen_and_survives_json():
+    config = ModelConfig.named("micro", context=300)
+    with pytest.raises(ValidationError):
+        config.layers = 2
+    assert ModelConfig.model_validate_json(config.model_dump_json()) == config
+
+
+def test_every_field_is_described():
+    assert all(field.description for field in ModelConfig.model_fields.values())
+
+
+def test_the_config_imports_no_torch():
+    code = "import sys, lengthwise.model.config; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

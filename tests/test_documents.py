@@ -1,0 +1,64 @@
+"""Every console example of the README and the docs is run, and must print what is shown."""
+
+import doctest
+import importlib
+import os
+import pkgutil
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import lengthwise
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
+PYTHON = re.compile(r"```python\n(>>>.*?)```", re.DOTALL)
+
+
+def console_examples():
+    for document in DOCUMENTS:
+        for block in BLOCK.findall(document.read_text()):
+            for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+                command, _, output = example.partition("\n")
+                yield pytest.param(command, output, id=f"{document.name}: {command}")
+
+
+def squeeze(text: str) -> list[str]:
+    """Trailing blanks and empty lines do not matter."""
+    return [line.rstrip() for line in text.splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize(("command", "output"), console_examples())
+def test_console_example(command, output):
+    """A line of three dots stands for any lines."""
+    environment = os.environ | {"COLUMNS": "110", "PATH": f"{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}"}
+    ran = subprocess.run(
+        command, check=False, shell=True, cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    printed = squeeze(ran.stdout + ran.stderr)
+    expected = squeeze(output)
+    if "..." not in expected:
+        assert printed == expected
+        return
+    cut = expected.index("...")
+    head, tail = expected[:cut], expected[cut + 1 :]
+    assert printed[: len(head)] == head
+    assert not tail or printed[-len(tail) :] == tail
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_python_examples(document):
+    for index, block in enumerate(PYTHON.findall(document.read_text())):
+        test = doctest.DocTestParser().get_doctest(block, {}, f"{document.name}[{index}]", None, None)
+        assert doctest.DocTestRunner().run(test).failed == 0
+
+
+MODULES = [m.name for m in pkgutil.walk_packages(lengthwise.__path__, "lengthwise.")]
+
+
+@pytest.mark.parametrize("module", [lengthwise.__name__, *MODULES])
+def test_docstring_examples(module):
+    assert doctest.testmod(importlib.import_module(module)).failed == 0

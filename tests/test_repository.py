@@ -1,0 +1,121 @@
+"""What keeps the repository as its documents say: the map of files, who may import whom, and no leaks."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "lengthwise"
+
+EVERYONE = {"errors"}
+# A folder of the package, and the other folders it may import.
+ALLOWED = {
+    "arithmetic": set(),
+    "theory": {"arithmetic"},
+    "tokens": {"arithmetic"},
+    "model": set(),
+    "training": {"arithmetic", "tokens", "model", "records"},
+    "evaluation": {"arithmetic", "theory", "tokens", "model", "records"},
+    "records": {"arithmetic", "theory"},
+    "experiments": {"arithmetic", "theory", "tokens", "model", "training", "evaluation", "records"},
+    "report": {"records", "theory", "arithmetic"},
+    "commands": {
+        "arithmetic",
+        "theory",
+        "tokens",
+        "model",
+        "training",
+        "evaluation",
+        "records",
+        "experiments",
+    }
+    | {"report"},
+    "cli.py": {"commands"},
+    "__init__.py": {"theory", "experiments", "evaluation"},
+    "errors.py": set(),
+}
+WITHOUT_TORCH = ("arithmetic", "theory", "records", "report")
+
+
+def tracked() -> list[str]:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [name for name in listed.stdout.splitlines() if (ROOT / name).exists()]
+
+
+def imports(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+    return names
+
+
+def sources() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_allowed_imports(path):
+    home = path.relative_to(PACKAGE).parts[0]
+    for name in imports(path):
+        parts = name.split(".")
+        if parts[0] == "lengthwise" and len(parts) > 1:
+            assert parts[1] == home or parts[1] in ALLOWED[home] | EVERYONE, f"{home} must not import {name}"
+        if home in WITHOUT_TORCH or path.name == "config.py":
+            assert parts[0] != "torch", f"{path.name} must not import torch"
+
+
+def test_predict_and_every_help_never_import_torch():
+    script = (
+        "import sys, contextlib, io, lengthwise.cli as cli\n"
+        "for arguments in [['predict', 'add', '--train', 'D2'], *([v, '--help'] for v in cli.VERBS)]:\n"
+        "    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+        "        cli.main(arguments)\n"
+        "assert 'torch' not in sys.modules, arguments\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_the_readme_map_matches_the_tree():
+    """Every source file has its line in the README's map, and every line names a file that is there."""
+    readme = (ROOT / "README.md").read_text()
+    block = re.search(r"<!-- map -->\n```\n(.*?)```", readme, re.DOTALL)
+    assert block is not None
+    lines = [line for line in block[1].splitlines() if line.strip()]
+    mapped = {line.split()[0] for line in lines}
+    assert all(len(line.split(maxsplit=1)) == 2 for line in lines), "each file has a line of words"
+    relevant = {
+        name
+        for name in tracked()
+        if (name.startswith(("src/", "docs/")) and not name.endswith((".png", ".svg", ".typed")))
+        or "/" not in name
+    }
+    trivial = {name for name in relevant if name.endswith("__init__.py") and name.count("/") > 2}
+    assert mapped == relevant - trivial - {".gitignore", "README.md"}
+
+
+def test_no_machine_paths_or_registry_addresses():
+    forbidden = re.compile(r"/work/|/root/|--index-url|\.library|(?i:firecracker)")
+    me = str(Path(__file__).relative_to(ROOT))
+    for name in tracked():
+        path = ROOT / name
+        if name == me or path.suffix in (".png", ".safetensors"):
+            continue
+        assert not forbidden.search(path.read_text()), name
+
+
+def test_no_large_files():
+    for name in tracked():
+        assert (ROOT / name).stat().st_size <= 4 * 2**20, name

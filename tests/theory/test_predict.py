@@ -1,0 +1,148 @@
+from fractions import Fraction
+
+import pytest
+
+from lengthwise.arithmetic import Domain, Task
+from lengthwise.errors import InputError
+from lengthwise.theory.accuracy import accuracy
+from lengthwise.theory.hypotheses import Hypothesis
+from lengthwise.theory.predict import predict, table_1
+
+RELATIVE = ["rotary", "alibi", "t5", "shaw", "fire", "abacus", "coupled"]
+
+
+def only(*args, **options):
+    (row,) = predict(*args, **options).rows
+    return row
+
+
+@pytest.mark.parametrize("encoding", ["learned", "sinusoidal"])
+@pytest.mark.parametrize("task", ["add", "mul", "add%101", "mul%150"])
+@pytest.mark.parametrize("test", ["D1", "D4", "B7"])
+def test_absolute_positions_truncate(encoding, task, test):
+    row = only(task, "D4", test, encoding=encoding)
+    assert str(row.hypothesis) == "truncated:4"
+    assert row.accuracy == accuracy(Task.parse(task), Hypothesis("truncated", 4), Domain.parse(test))
+    assert row.within_theorem and row.generalizes is False
+
+
+@pytest.mark.parametrize(("train", "n"), [("D4+D5", 5), ("0.6*D6+0.4*D7", 7), ("D1..4", 4), ("D1", 1)])
+def test_n_is_the_longest_training_length(train, n):
+    assert str(only("add", train, "D9").hypothesis) == f"truncated:{n}"
+
+
+@pytest.mark.parametrize(("task", "train"), [("add", "D1"), ("add%101", "D2"), ("mul%1001", "D3")])
+def test_outside_the_theorem_the_hypothesis_is_still_given(task, train):
+    row = only(task, train, "D4")
+    assert row.hypothesis is not None and row.hypothesis.kind == "truncated"
+    assert not row.within_theorem
+
+
+@pytest.mark.parametrize("encoding", ["learned", "sinusoidal", *RELATIVE])
+@pytest.mark.parametrize("task", ["add%100", "mul%50", "add%200"])
+def test_a_dividing_modulus_is_right_on_every_length(encoding, task):
+    for row in predict(task, "D4", "D1..9,B12", encoding=encoding).rows:
+        assert row.accuracy == 1 and row.generalizes is True and row.within_theorem
+
+
+def test_a_power_that_needs_more_digits_than_trained_does_not_divide():
+    """1000 divides 10^3, but only two digits were trained."""
+    row = only("add%1000", "D2", "B4")
+    assert row.accuracy is not None and row.accuracy < 1 and row.generalizes is False
+
+
+@pytest.mark.parametrize("encoding", RELATIVE)
+def test_relative_addition_sees_a_window(encoding):
+    within, above = predict("add", "D4", "D4,D9", encoding=encoding).rows
+    assert str(within.hypothesis) == "truth" and within.accuracy == 1
+    assert str(above.hypothesis) == "windowed:5" and above.generalizes is True
+    assert above.paper == 1 - Fraction(1, 1000)
+
+
+def test_the_window_is_the_smallest_that_is_right_on_its_own_training_domain():
+    """windowed:n, which the paper's text describes, is wrong on D_n itself; windowed:n+1 is not."""
+    for n in (2, 3, 4):
+        domain = Domain.parse(f"D{n}")
+        assert accuracy(Task.parse("add"), Hypothesis("windowed", n), domain) < 1
+        assert accuracy(Task.parse("add"), Hypothesis("windowed", n + 1), domain) == 1
+    assert (
+        str(only("add", "D4", "D6", encoding="coupled", hypothesis="windowed:4").hypothesis) == "windowed:4"
+    )
+
+
+@pytest.mark.parametrize("encoding", ["rotary", "alibi", "t5", "shaw", "fire"])
+def test_distances_need_the_aligned_layout(encoding):
+    row = only("add", "D4", "D6", encoding=encoding, layout="padded")
+    assert row.hypothesis is None and row.accuracy is None and row.generalizes is None
+    assert only("add", "D4", "D6", encoding="coupled", layout="padded").accuracy is not None
+
+
+@pytest.mark.parametrize("task", ["mul", "add%101", "mul%101"])
+@pytest.mark.parametrize("encoding", ["coupled", "rotary"])
+def test_relative_positions_say_nothing_upward_of_other_tasks(task, encoding):
+    row = only(task, "D4", "D6", encoding=encoding)
+    assert row.accuracy is None and row.paper is None and row.generalizes is False
+
+
+@pytest.mark.parametrize("encoding", ["none", "randomized:fire"])
+def test_encodings_without_a_theorem(encoding):
+    row = only("add", "D4", "D6", encoding=encoding)
+    assert (row.accuracy, row.generalizes, row.within_theorem) == (None, None, False)
+
+
+@pytest.mark.parametrize("train", ["B4", "D4[lead>=6]"])
+def test_training_domains_outside_the_assumption(train):
+    own, other = predict("add", train, f"{train},D3").rows
+    assert own.accuracy == 1 and str(own.hypothesis) == "truth"
+    assert other.accuracy is None and other.generalizes is None
+
+
+def test_natural_layouts():
+    natural = {
+        e: predict("add", "D2", "D1", encoding=e).layout for e in ["abacus", "fire", "learned", "coupled"]
+    }
+    assert natural == {"abacus": "reversed", "fire": "aligned", "learned": "padded", "coupled": "padded"}
+
+
+def test_absolute_positions_in_a_moving_layout():
+    assert only("add", "D4", "D6", layout="plain").accuracy is None
+
+
+def test_table_1_is_the_papers():
+    columns = ["addition", "multiplication", "modulo 100", "modulo 101"]
+    assert {k: [v[c] for c in columns] for k, v in table_1().items()} == {
+        "absolute": [False, False, True, False],
+        "relative": [True, False, True, False],
+    }
+
+
+def test_json_contract():
+    printed = predict("add%151", "D4", "B6").as_json()
+    assert {k: printed[k] for k in ("task", "base", "train", "encoding", "layout")} == {
+        "task": "add%151",
+        "base": 10,
+        "train": "D4",
+        "encoding": "learned",
+        "layout": "padded",
+    }
+    (row,) = printed["rows"]
+    assert list(row) == [
+        "domain",
+        "hypothesis",
+        "rule",
+        "within_theorem",
+        "generalizes",
+        "accuracy",
+        "percent",
+        "paper_percent",
+    ]
+    assert row["accuracy"] == "4/675" and round(row["percent"], 3) == 0.593
+
+
+@pytest.mark.parametrize(
+    "options", [{"encoding": "wavelet"}, {"layout": "diagonal"}, {"hypothesis": "magic"}]
+)
+def test_bad_options(options):
+    (value,) = options.values()
+    with pytest.raises(InputError, match=value):
+        predict("add", "D4", "D6", **options)

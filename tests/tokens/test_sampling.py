@@ -108,7 +108,7 @@ def test_same_problems_however_they_are_drawn(mode, side):
         pieces = [stack(torch.arange(low, high)) for low, high in pairwise(cuts)]
         assert all(torch.equal(torch.cat(side, 1), whole) for side, whole in zip(zip(*pieces), (a, b)))  # noqa: B905
     for number, member in enumerate(MEMBERS):
-        alone = Sampler([member], 9, mode=mode, side=side)(torch.arange(200))
+        alone = Sampler([member], 30, mode=mode, side=side)(torch.arange(200))
         assert torch.equal(alone[0][0, :, :6], a[number]) and torch.equal(alone[1][0, :, :6], b[number])
         assert not alone[0][..., 6:].any()
     own_indices = torch.arange(200) + 1000 * torch.arange(4)[:, None]
@@ -397,6 +397,8 @@ def test_fixed_set(text, size):
 def test_fixed_set_counts():
     counts = FixedSet(Domain.parse("D1+D2+D3+D6"), 2003, seed=3, width=7).counts
     assert [sum(pair) for pair in counts.values()] == [100, 501, 501, 500]
+    weighted = FixedSet(Domain.parse("0.45*D5+0.55*D6"), 7, seed=3, width=7).counts
+    assert [sum(pair) for pair in weighted.values()] == [3, 4]
     assert FixedSet(Domain.parse("D3"), 990_000, seed=0, width=3).counts == {Part("D", 3): (801_900, 89_100)}
 
 
@@ -405,7 +407,14 @@ def test_fixed_set_is_a_function_of_its_seed():
     first, again, other = (FixedSet(domain, 5000, seed=seed, width=5) for seed in (1, 1, 2))
     assert torch.equal(first.train[0], again.train[0]) and torch.equal(first.test[1], again.test[1])
     assert not torch.equal(first.train[0], other.train[0])
-    assert abs(first.train[0][:2000, 0].float().mean() - 4.5) < 0.3
+
+
+def test_fixed_set_is_a_fair_choice():
+    tops = FixedSet(Domain.parse("D2"), 3000, seed=1, width=2)
+    leads = [(a // 10, b // 10) for a, b in pair_set(*tops.train)]
+    assert_distributed(leads, uniform_over(Part("D", 2).lead_pairs))
+    a, _ = FixedSet(Domain.parse("D8+D9"), 2000, seed=1, width=9).train
+    assert len({tuple(row) for row in a[:, 1:7].tolist()}) > 1780
 
 
 def test_fixed_set_batches():

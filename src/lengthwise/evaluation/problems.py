@@ -14,7 +14,7 @@ from torch import Tensor
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
 from lengthwise.tokens import WHOLE_LIMIT, Member, Sampler, enumerate_pairs, from_ints
-from lengthwise.tokens.digits import fit
+from lengthwise.tokens.digits import resize
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def test_problems(
 ) -> Problems:
     """Each member has problems of its own evaluation stream, unless the domain is small enough for all."""
     if len(domain.parts) == 1 and domain.size <= WHOLE_LIMIT:
-        a, b = (fit(digits, width).to(device) for digits in enumerate_pairs(domain.parts[0]))
+        a, b = (resize(digits, width).to(device) for digits in enumerate_pairs(domain.parts[0]))
         shape = (len(seeds), -1, -1)
         return Problems(str(domain), a.expand(shape), b.expand(shape), "enumerated")
     members = [Member(seed, domain) for seed in seeds]
@@ -66,7 +66,7 @@ def read_pairs(path: Path, base: int) -> list[tuple[int, int]]:
 
 
 def _words(line: str) -> list[str]:
-    return line.split("#")[0].translate(str.maketrans(",+*x", "    ")).split()
+    return line.partition("#")[0].translate(str.maketrans(",+*x", "    ")).split()
 
 
 def _pair(line: str, number: int, path: Path, base: int) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from torch import Tensor
 from lengthwise.arithmetic import Task
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens import Answers, truncate, windowed_add
-from lengthwise.tokens.digits import fit
+from lengthwise.tokens.digits import resize
 
 
 def reference_answers(
@@ -26,7 +26,7 @@ def _answer(task: Task, hypothesis: Hypothesis, a: Tensor, b: Tensor, width: int
     hypothesis.check(task)
     if hypothesis.kind == "windowed":
         assert hypothesis.size is not None
-        return fit(windowed_add(a, b, hypothesis.size, task.base), width)
+        return resize(windowed_add(a, b, hypothesis.size, task.base), width)
     if hypothesis.kind == "truncated":
         assert hypothesis.size is not None
         a, b = truncate(a, hypothesis.size), truncate(b, hypothesis.size)

@@ -22,9 +22,18 @@ WEAK_THRESHOLD = 1e-3
 
 
 class Model(Protocol):
-    """What evaluation asks of a model: logits [M, N, tail, V] of ids [M, N, T] at positions."""
+    """What scoring asks of a model: logits [M, N, tail, V] of ids [M, N, T] at positions."""
 
     def __call__(self, ids: Tensor, positions: Tensor, *, tail: int) -> Tensor: ...
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A stack under test, with the layout and the numbering of tokens that it was trained with."""
+
+    model: Model
+    layout: Layout
+    encoding: type[Encoding]
 
 
 @dataclass(frozen=True)
@@ -56,21 +65,14 @@ class Scores:
 
 
 @torch.no_grad()
-def score(
-    model: Model,
-    layout: Layout,
-    encoding: type[Encoding],
-    problem: tuple[Tensor, Tensor],
-    reference: Tensor,
-    support: Tensor,
-) -> Scores:
+def score(subject: Subject, problem: tuple[Tensor, Tensor], reference: Tensor, support: Tensor) -> Scores:
     """Score a reference [M, N, A] on problems [M, N, W].
 
     `support` [M, A, V] says which tokens of each answer position are not counted in `outside`.
     """
     chunks = [
-        _score_chunk(model, layout, encoding, *chunk, support)
-        for chunk in _chunks(layout.length, *problem, reference)
+        _score_chunk(subject, a, b, c, support)
+        for a, b, c in _chunks(subject.layout.length, *problem, reference)
     ]
     return Scores(*(torch.cat(columns, 1) for columns in zip(*chunks, strict=True)))
 
@@ -80,25 +82,16 @@ def _chunks(length: int, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
     yield from zip(*(tensor.split(size, dim=1) for tensor in tensors), strict=True)
 
 
-def _score_chunk(
-    model: Model,
-    layout: Layout,
-    encoding: type[Encoding],
-    a: Tensor,
-    b: Tensor,
-    c: Tensor,
-    support: Tensor,
-) -> tuple[Tensor, ...]:
-    tokens = layout.encode(a, b, c)
+def _score_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor, support: Tensor) -> tuple[Tensor, ...]:
+    tokens = subject.layout.encode(a, b, c)
     assert isinstance(tokens.prompt_length, int)
-    positions = number_tokens(encoding, tokens.significance, tokens.number)
-    tail = tokens.ids.shape[-1] - tokens.prompt_length
-    logits = model(tokens.ids[..., :-1], positions[..., :-1], tail=tail)
+    positions = number_tokens(subject.encoding, tokens.significance, tokens.number)
+    tail, digits = tokens.ids.shape[-1] - tokens.prompt_length, c.shape[-1]
+    logits = subject.model(tokens.ids[..., :-1], positions[..., :-1], tail=tail)
     targets = tokens.ids[..., -tail:]
     right = logits.argmax(-1) == targets
     log_probabilities = logits.log_softmax(-1)
     of_target = log_probabilities.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
-    digits = c.shape[-1]
     inside = (log_probabilities[:, :, :digits].exp() * support.unsqueeze(1)).sum(-1)
     return (
         right[..., :digits],

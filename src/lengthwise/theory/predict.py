@@ -276,8 +276,12 @@ def predict(
     return Predictions(task, train, encoding, layout, rows)
 
 
+def find_rule(case: Case) -> Rule:
+    return next(rule for rule in RULES if rule.applies(case))
+
+
 def predict_case(case: Case, asked: Hypothesis | None = None) -> Prediction:
-    rule = next(rule for rule in RULES if rule.applies(case))
+    rule = find_rule(case)
     hypothesis = rule.hypothesis(case) if asked is None else asked
     predicted = hypothesis is not None
     return Prediction(
@@ -301,7 +305,7 @@ def generalization_mark(task: Task, encoding: str, digits: int) -> bool | None:
     """Table 1's mark: does a model trained on D_n go on to longer operands?"""
     train, beyond = (Domain.parse(f"D{n}", task.base) for n in (digits, digits + 1))
     case = Case(task, train, beyond, encoding, encoding_facts(encoding).layout)
-    return next(rule for rule in RULES if rule.applies(case)).generalizes
+    return find_rule(case).generalizes
 
 
 TABLE_1_ENCODINGS = {"absolute": "learned", "relative": "rotary"}

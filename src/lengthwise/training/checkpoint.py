@@ -27,6 +27,8 @@ class CheckpointState(BaseModel):
     format: str = FORMAT
     step: int
     """Steps done."""
+    finished: bool
+    """Whether training is over and its last evaluation recorded."""
     seconds: float
     """Seconds of training so far."""
     records_size: int
@@ -38,13 +40,14 @@ class CheckpointState(BaseModel):
 
 
 def save_checkpoint(
-    folder: Path, tensors: dict[str, Tensor], *, step: int, seconds: float, records_size: int
+    folder: Path, tensors: dict[str, Tensor], *, step: int, finished: bool, seconds: float, records_size: int
 ) -> None:
     name = f"step-{step:09d}.safetensors"
     whole = {key: tensor.detach().to("cpu", copy=True).contiguous() for key, tensor in tensors.items()}
     replace_file(folder / name, lambda aside: _write_tensors(whole, aside))
     state = CheckpointState(
         step=step,
+        finished=finished,
         seconds=seconds,
         records_size=records_size,
         tensors=name,

@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -24,6 +25,8 @@ from lengthwise.training.config import TrainingConfig
 from lengthwise.training.data import Batch, TrainingData
 from lengthwise.training.optimizer import Optimizer, learning_rate_factor
 
+Measured = TypeVar("Measured")
+
 
 @dataclass
 class Progress:
@@ -33,17 +36,24 @@ class Progress:
     """Steps done."""
     seconds: float = 0.0
     """Seconds spent in steps."""
+    finished: bool = False
+    """Whether training is over and its last evaluation recorded."""
     losses: list[float] = field(default_factory=list[float])
-    """Mean loss of each member since the last evaluation."""
+    """Mean loss of each member since the evaluation before, as of the last one."""
 
 
 @dataclass(frozen=True)
 class Callbacks:
-    """What happens between steps. `evaluate` returns each member's accuracy on its training domain."""
+    """What happens between steps."""
 
     evaluate: Callable[[Progress], Sequence[float]]
+    """Measure and record; return each member's accuracy on its training domain."""
+    finish: Callable[[Progress], None]
+    """The same in full detail, once, after the last step."""
     checkpoint: Callable[[Progress], None]
-    after_step: Callable[[Progress], None] = lambda progress: None
+    after_step: Callable[[Progress], None]
+    stop: Callable[[], bool]
+    """Whether someone asked to stop early."""
 
 
 class Trainer:
@@ -62,16 +72,25 @@ class Trainer:
         return {**model, **optimizer, "losses/sums": self.loss_sums, "losses/steps": self.loss_steps}
 
     def run(self, callbacks: Callbacks) -> None:
-        """Train to the end: a number of steps, of seconds, or a target."""
+        """Train to the end, which is a number of steps, of seconds, or a target; or until asked to stop."""
+        if self.progress.finished:
+            return
         if self.progress.step == 0:
-            self._evaluate(callbacks)
+            self._measure(callbacks.evaluate)
         while not self._over():
             self._timed_step()
             callbacks.after_step(self.progress)
-            if self._due(self.config.evaluate_every) and self._evaluate(callbacks):
-                break
+            if self._due(self.config.evaluate_every):
+                accuracies = self._measure(callbacks.evaluate)
+                if self.config.target is not None and min(accuracies) >= self.config.target:
+                    break
+            if callbacks.stop():
+                self._checkpoint(callbacks)
+                return
             if self._due(self.config.checkpoint_every):
                 self._checkpoint(callbacks)
+        self._measure(callbacks.finish)
+        self.progress.finished = True
         self._checkpoint(callbacks)
 
     def step(self) -> Tensor:
@@ -100,18 +119,17 @@ class Trainer:
         return self._share_done() >= 1
 
     def _due(self, every: int) -> bool:
-        return self.progress.step % every == 0 or self._over()
+        return self.progress.step % every == 0 and not self._over()
 
-    def _evaluate(self, callbacks: Callbacks) -> bool:
-        """Returns whether every member has reached the target."""
+    def _measure(self, evaluate: Callable[[Progress], Measured]) -> Measured:
         self._refuse_nonfinite()
-        if self.progress.step:
+        if self.loss_steps[0] > 0:
             self.progress.losses = (self.loss_sums / self.loss_steps).tolist()
         self.model.eval()
-        accuracies = callbacks.evaluate(self.progress)
+        measured = evaluate(self.progress)
         self.loss_sums.zero_()
         self.loss_steps.zero_()
-        return self.config.target is not None and min(accuracies) >= self.config.target
+        return measured
 
     def _checkpoint(self, callbacks: Callbacks) -> None:
         self._refuse_nonfinite()
@@ -119,7 +137,10 @@ class Trainer:
 
     def _refuse_nonfinite(self) -> None:
         """Before anything is written: a checkpoint or a record of a broken model helps nobody."""
-        broken = [k for k, loss in enumerate(self.loss_sums.tolist()) if not math.isfinite(loss)]
+        start = time.perf_counter()
+        sums = self.loss_sums.tolist()  # waits for the device: still part of the steps' time
+        self.progress.seconds += time.perf_counter() - start
+        broken = [k for k, loss in enumerate(sums) if not math.isfinite(loss)]
         if broken:
             raise InputError(
                 f"the loss of member {broken[0]} is no longer finite at step {self.progress.step}; "

@@ -1,0 +1,1 @@
+"""Experiments: a run's config, the recipes that name configs, and launching them."""

@@ -1,0 +1,100 @@
+"""Evaluating a stack on its domains: records, by teacher forcing and by decoding."""
+
+from collections.abc import Sequence
+
+from lengthwise.arithmetic import Domain
+from lengthwise.evaluation.failures import decode, split_failures
+from lengthwise.evaluation.measure import MeasuredMember, Row, measure, measure_decoded
+from lengthwise.evaluation.problems import Problems, test_problems
+from lengthwise.evaluation.references import reference_answers
+from lengthwise.evaluation.score import Subject
+from lengthwise.experiments.build import Parts
+from lengthwise.experiments.config import RunConfig
+from lengthwise.records.schema import Record
+from lengthwise.theory.hypotheses import TRUTH, Hypothesis
+from lengthwise.theory.predict import Case, Prediction, find_rule, predict_case
+
+
+def predictions(config: RunConfig, domains: Sequence[Domain]) -> list[Prediction]:
+    """What theory says of a run, domain by domain."""
+    return [predict_case(_case(config, domain)) for domain in domains]
+
+
+def assess(parts: Parts, names: Sequence[str], step: int, *, detail: bool) -> list[Record]:
+    """Records of all members on the training domain and on every test domain."""
+    subject = Subject(parts.model, parts.layout, parts.encoding)
+    members = measured_members(parts, names, step)
+    records: list[Record] = []
+    for row in domain_rows(parts):
+        records += measure(subject, members, row, step, detail=detail)
+    return records
+
+
+def assess_decoded(parts: Parts, names: Sequence[str], step: int, rows: Sequence[Row]) -> list[Record]:
+    """Records of real decoding, against truth."""
+    members = measured_members(parts, names, step)
+    records: list[Record] = []
+    for row in rows:
+        pair = row.problems.a, row.problems.b
+        tasks = [member.task for member in members]
+        truth = reference_answers(tasks, [TRUTH] * len(tasks), *pair, parts.layout.answer_width)
+        answers = decode(parts.model, parts.layout, parts.encoding, pair)
+        decoded = split_failures(answers, truth, parts.layout)
+        records += measure_decoded(members, row, decoded, str(TRUTH), step)
+    return records
+
+
+def domain_rows(parts: Parts, domains: Sequence[Domain] | None = None) -> list[Row]:
+    """A row for each domain; by default for each that any member is to be measured on."""
+    configs, device = parts.configs, parts.model.device
+    if domains is None:
+        domains = list(dict.fromkeys(domain for config in configs for domain in config.measured_domains))
+    width, count = parts.layout.operand_width, configs[0].evaluation.problems
+    return [
+        Row(
+            test_problems(domain, parts.seeds, width, count, device),
+            domain,
+            [_hypothesis(config, domain) for config in configs],
+        )
+        for domain in domains
+    ]
+
+
+def given_row(parts: Parts, problems: Problems) -> Row:
+    """A row of a user's own pairs: the prediction is that for the shortest domain that holds them all."""
+    longest = int((problems.a + problems.b != 0).any(0).any(0).nonzero().max()) + 1
+    domain = Domain.parse(f"D{longest}", parts.configs[0].base)
+    return Row(problems, None, [_hypothesis(config, domain) for config in parts.configs])
+
+
+def measured_members(parts: Parts, names: Sequence[str], step: int) -> list[MeasuredMember]:
+    return [
+        MeasuredMember(
+            run=name,
+            seed=config.seed,
+            task=config.task_object,
+            train=config.train_domain,
+            draws=step * config.training.batch,
+            distinct=config.data.samples,
+        )
+        for name, config in zip(names, parts.configs, strict=True)
+    ]
+
+
+def training_accuracies(parts: Parts, names: Sequence[str], records: Sequence[Record]) -> list[float]:
+    """Each member's share of right answers on its own training domain."""
+    found = {
+        (r.run, r.domain): r.correct / r.total
+        for r in records
+        if r.metric == "exact" and r.reference == "truth" and r.correct is not None
+    }
+    return [found[name, str(config.train_domain)] for name, config in zip(names, parts.configs, strict=True)]
+
+
+def _case(config: RunConfig, domain: Domain) -> Case:
+    return Case(config.task_object, config.train_domain, domain, config.encoding, config.resolved_layout)
+
+
+def _hypothesis(config: RunConfig, domain: Domain) -> Hypothesis | None:
+    case = _case(config, domain)
+    return find_rule(case).hypothesis(case)

@@ -1,0 +1,91 @@
+"""From configs to the objects they describe: layout, encoding, model, data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from lengthwise.errors import InputError
+from lengthwise.experiments.config import RunConfig
+from lengthwise.model.gpt import GPT
+from lengthwise.model.positions import Encoding, find_encoding
+from lengthwise.tokens import Layout, build_layout, derive
+from lengthwise.training.data import TrainingData, TrainingMember
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The objects of a stack. Its configs differ in task, domains and seed alone."""
+
+    configs: Sequence[RunConfig]
+    layout: Layout
+    encoding: type[Encoding]
+    model: GPT
+
+    @property
+    def seeds(self) -> list[int]:
+        return [config.seed for config in self.configs]
+
+
+def build(configs: Sequence[RunConfig], device: torch.device) -> Parts:
+    first = configs[0]
+    assert all(stack_key(config) == stack_key(first) for config in configs), "members of a stack differ"
+    layout = build_layout(first.resolved_layout, first.task_object, first.operand_width, first.answer_width)
+    encoding = find_encoding(first.encoding)
+    model = GPT(
+        first.model,
+        first.encoding,
+        len(layout.vocabulary),
+        position_rows(first, layout, encoding),
+        [derive(config.seed, "initialisation") for config in configs],
+    )
+    return Parts(configs, layout, encoding, model.to(device))
+
+
+def training_data(parts: Parts, device: torch.device) -> TrainingData:
+    first = parts.configs[0]
+    members = [TrainingMember(c.seed, c.task_object, c.train_domain) for c in parts.configs]
+    return TrainingData(
+        members,
+        parts.layout,
+        parts.encoding,
+        config=first.data,
+        batch=first.training.batch,
+        offsets=parts.encoding.offsets(
+            position_rows(first, parts.layout, parts.encoding), _needed(parts.layout, parts.encoding)
+        ),
+        device=device,
+    )
+
+
+def position_rows(config: RunConfig, layout: Layout, encoding: type[Encoding]) -> int:
+    """Rows of the position table: as configured, or what sequences need, or twice that for random offsets."""
+    needed = _needed(layout, encoding)
+    offsets_matter = encoding.offsets(2 * needed, needed) > 1
+    return config.model.context or (2 * needed if offsets_matter else needed)
+
+
+def _needed(layout: Layout, encoding: type[Encoding]) -> int:
+    return encoding.needs(layout.length, max(layout.operand_width, layout.answer_width))
+
+
+def stack_key(config: RunConfig) -> str:
+    """Runs of equal key can train side by side: all but task, training domain and seed is the same."""
+    widths = {"operand_width": config.operand_width, "answer_width": config.answer_width}
+    tests = ",".join(map(str, config.test_domains))
+    alike = config.changed(task="add", train="D1", test=tests, seed=0, data=widths)
+    return alike.model_dump_json()
+
+
+def choose_device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise InputError(f"unknown device {name!r}: allowed are auto, cpu, cuda") from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise InputError(f"device {name!r} is not there: allowed here are auto, cpu")
+    if device.type not in ("cpu", "cuda"):
+        raise InputError(f"device {name!r} is not supported: allowed are auto, cpu, cuda")
+    return device

@@ -1,0 +1,131 @@
+"""The complete config of a run, re-runnable from its JSON.
+
+>>> config = RunConfig(task="add%101", train="D4", test="B5..7")
+>>> config.name, config.resolved_layout, [str(d) for d in config.test_domains]
+('add-mod-101-D4-learned-s0', 'padded', ['B5', 'B6', 'B7'])
+"""
+
+import re
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from lengthwise.arithmetic import Domain, Task, parse_test_domains
+from lengthwise.errors import InputError
+from lengthwise.evaluation.config import EvaluationConfig
+from lengthwise.model.config import ModelConfig
+from lengthwise.theory.encodings import check_layout, encoding_facts
+from lengthwise.tokens.config import DataConfig
+from lengthwise.training.config import TrainingConfig
+
+
+class RunConfig(BaseModel):
+    """What to learn, where, with which positions, and how."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    task: str
+    """Operation and modulus: add, mul, add%101, mul%150."""
+
+    train: str = "D4"
+    """Training domain: D4, B4, D4+D5, 0.6*D6+0.4*D7, D1..4, D4[lead>=6]."""
+
+    test: str | None = None
+    """Test domains, a row each: D1..9, B5,B6. Default: lengths 1 to five above the trained ones."""
+
+    encoding: str = "learned"
+    """Positional encoding: learned, coupled."""
+
+    layout: str | None = None
+    """How a problem becomes tokens: padded. Default: the encoding's natural one."""
+
+    base: int = 10
+    """Number base, 2 to 36."""
+
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Everything random in a run derives from it."""
+
+    model: ModelConfig = ModelConfig()
+    data: DataConfig = DataConfig()
+    training: TrainingConfig = TrainingConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
+
+    @model_validator(mode="after")
+    def _everything_reads(self) -> Self:
+        """Bad names and domains are refused when a config is made, not when it is used."""
+        widest = max([self.train_domain.length, *(d.length for d in self.test_domains)])
+        if self.operand_width < widest:
+            raise InputError(
+                f"operand_width {self.operand_width} is less than the longest operand: "
+                f"allowed is {widest} or more"
+            )
+        needed = self.task_object.answer_digits(self.operand_width)
+        if self.data.answer_width is not None and self.data.answer_width < needed:
+            raise InputError(
+                f"answer_width {self.data.answer_width} is too narrow: allowed is {needed} or more for "
+                f"{self.task} with operands of {self.operand_width} digits"
+            )
+        check_layout(self.resolved_layout)
+        return self
+
+    @property
+    def task_object(self) -> Task:
+        return Task.parse(self.task, self.base)
+
+    @property
+    def train_domain(self) -> Domain:
+        return Domain.parse(self.train, self.base)
+
+    @property
+    def test_domains(self) -> list[Domain]:
+        return parse_test_domains(self.test or f"D1..{self.train_domain.length + 5}", self.base)
+
+    @property
+    def measured_domains(self) -> list[Domain]:
+        """The test domains, and first the training domain itself, which every verdict depends on."""
+        return list(dict.fromkeys([self.train_domain, *self.test_domains]))
+
+    @property
+    def resolved_layout(self) -> str:
+        return self.layout or encoding_facts(self.encoding).layout
+
+    @property
+    def operand_width(self) -> int:
+        longest = max(domain.length for domain in self.measured_domains)
+        return self.data.operand_width or longest
+
+    @property
+    def answer_width(self) -> int:
+        return self.data.answer_width or self.task_object.answer_digits(self.operand_width)
+
+    @property
+    def name(self) -> str:
+        """A folder name that tells what the run is."""
+        base = "" if self.base == 10 else f"-base{self.base}"
+        words = f"{self.task.replace('%', '-mod-')}-{self.train}{base}-{self.encoding}-s{self.seed}"
+        return re.sub(r"[^A-Za-z0-9.+=-]+", "_", words)
+
+    def changed(self, **changes: object) -> Self:
+        """A copy with changes, validated anew; a dict changes the fields of an inner config."""
+        content = self.model_dump()
+        for key, value in changes.items():
+            content[key] = {**content[key], **value} if isinstance(value, dict) else value
+        return type(self)(**content)
+
+
+def read_config(content: object, place: str) -> RunConfig:
+    """A config from parsed JSON, with one line for the user if it does not hold."""
+    try:
+        return RunConfig.model_validate(content)
+    except ValidationError as error:
+        raise InputError(f"{place}: {first_complaint(error)}") from None
+
+
+def first_complaint(error: ValidationError) -> str:
+    """The first thing wrong with a config, in one line."""
+    first = error.errors()[0]
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, InputError):
+        return str(cause)
+    where = ".".join(str(part) for part in first["loc"])
+    return f"{where} is {first['input']!r}: {first['msg'][0].lower()}{first['msg'][1:]}"

@@ -1,0 +1,197 @@
+"""Training runs: claim folders, pack what can train side by side, resume, measure, record."""
+
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from rich.console import Console
+
+from lengthwise.errors import InputError
+from lengthwise.experiments.assess import assess, training_accuracies
+from lengthwise.experiments.build import Parts, build, choose_device, stack_key, training_data
+from lengthwise.experiments.config import RunConfig
+from lengthwise.experiments.environment import environment
+from lengthwise.experiments.progress import TrainingBar
+from lengthwise.records.faults import fault_point
+from lengthwise.records.folder import RunFolder
+from lengthwise.records.schema import Record
+from lengthwise.training.checkpoint import (
+    copy_into,
+    has_checkpoint,
+    load_state,
+    load_tensors,
+    save_checkpoint,
+)
+from lengthwise.training.trainer import Callbacks, Progress, Trainer
+
+
+@dataclass(frozen=True)
+class Claim:
+    config: RunConfig
+    folder: RunFolder
+
+    @property
+    def step(self) -> int:
+        """Where a checkpoint lets it go on."""
+        path = self.folder.checkpoint_path
+        return load_state(path).step if has_checkpoint(path) else 0
+
+
+def train(
+    config: RunConfig | Sequence[RunConfig],
+    out: Path | str = "runs",
+    *,
+    device: str = "auto",
+    console: Console | None = None,
+) -> list[RunFolder]:
+    """Train runs, each into its folder under `out`. Finished ones are left alone, interrupted ones resume."""
+    configs = [config] if isinstance(config, RunConfig) else list(config)
+    claims = [Claim(c, RunFolder(Path(out) / c.name)) for c in configs]
+    return train_claims(claims, device=device, console=console)
+
+
+def train_claims(claims: Sequence[Claim], *, device: str, console: Console | None = None) -> list[RunFolder]:
+    where = choose_device(device)
+    facts = environment(where)
+    for claim in claims:
+        RunFolder.claim(claim.folder.path, claim.config.model_dump(mode="json"), facts)
+    open_claims = [claim for claim in claims if claim.folder.status() != "done"]
+    for stack in stacks(open_claims):
+        StackRun(stack, where, console or Console()).run()
+    return [claim.folder for claim in claims]
+
+
+def stacks(claims: Sequence[Claim]) -> list[list[Claim]]:
+    """Runs of equal shape that stand at the same step train as one program."""
+    groups: dict[tuple[str, int], list[Claim]] = {}
+    for claim in claims:
+        groups.setdefault((stack_key(claim.config), claim.step), []).append(claim)
+    return list(groups.values())
+
+
+class StackRun:
+    """One stack from where it stands to its end."""
+
+    def __init__(self, claims: Sequence[Claim], device: torch.device, console: Console) -> None:
+        self.claims, self.console = claims, console
+        self.names = [claim.folder.name for claim in claims]
+        self.parts: Parts = build([claim.config for claim in claims], device)
+        config = self.parts.configs[0].training
+        data = training_data(self.parts, device)
+        self.trainer = Trainer(self.parts.model, data, config, self.parts.seeds)
+        self._resume()
+
+    def run(self) -> None:
+        title = self.names[0] if len(self.names) == 1 else f"{len(self.names)} models"
+        try:
+            with TrainingBar(title, self.trainer.config.steps, self.console) as bar, _stop_signal() as stop:
+                self.trainer.run(
+                    Callbacks(
+                        evaluate=lambda progress: self._evaluate(progress, bar),
+                        finish=self._finish,
+                        checkpoint=self._checkpoint,
+                        after_step=bar.step,
+                        stop=stop.asked,
+                    )
+                )
+        except InputError as error:
+            for claim in self.claims:
+                claim.folder.set_status("failed", reason=str(error), step=self.trainer.progress.step)
+            raise
+        if not self.trainer.progress.finished:
+            raise KeyboardInterrupt(f"stopped after step {self.trainer.progress.step}")
+        for claim in self.claims:
+            progress = self.trainer.progress
+            claim.folder.set_status("done", step=progress.step, seconds=round(progress.seconds, 3))
+
+    def _resume(self) -> None:
+        """Take up each member's checkpoint; without one, start its records anew."""
+        whole = self.trainer.state()
+        for k, claim in enumerate(self.claims):
+            folder = claim.folder.checkpoint_path
+            if not has_checkpoint(folder):
+                claim.folder.cut_records(0)
+                continue
+            state = load_state(folder)
+            own = {name: tensor[k : k + 1] for name, tensor in whole.items()}
+            copy_into(own, load_tensors(folder, state), folder)
+            claim.folder.cut_records(state.records_size)
+            self.trainer.progress = Progress(state.step, state.seconds, state.finished)
+
+    def _evaluate(self, progress: Progress, bar: TrainingBar) -> list[float]:
+        records = assess(self.parts, self.names, progress.step, detail=False)
+        self._record(progress, records)
+        accuracies = training_accuracies(self.parts, self.names, records)
+        bar.evaluated(progress, accuracies)
+        return accuracies
+
+    def _finish(self, progress: Progress) -> None:
+        self._record(progress, assess(self.parts, self.names, progress.step, detail=True))
+
+    def _record(self, progress: Progress, records: Sequence[Record]) -> None:
+        fault_point("mid-evaluation")
+        losses = progress.losses or [None] * len(self.claims)
+        for claim, loss in zip(self.claims, losses, strict=True):
+            own = [record for record in records if record.run == claim.folder.name]
+            if loss is not None:
+                own.append(_training_loss(claim, progress.step, loss))
+            claim.folder.append(own)
+
+    def _checkpoint(self, progress: Progress) -> None:
+        whole = self.trainer.state()
+        for k, claim in enumerate(self.claims):
+            save_checkpoint(
+                claim.folder.checkpoint_path,
+                {name: tensor[k : k + 1] for name, tensor in whole.items()},
+                step=progress.step,
+                finished=progress.finished,
+                seconds=progress.seconds,
+                records_size=claim.folder.records_size(),
+            )
+
+
+def _training_loss(claim: Claim, step: int, loss: float) -> Record:
+    return Record(
+        run=claim.folder.name,
+        seed=claim.config.seed,
+        step=step,
+        task=claim.config.task,
+        base=claim.config.base,
+        domain=str(claim.config.train_domain),
+        metric="train_loss",
+        value=loss,
+        total=claim.config.training.batch,
+        selection="sampled",
+        seen=1.0,
+    )
+
+
+class _Stop:
+    def __init__(self) -> None:
+        self.requested = False
+
+    def asked(self) -> bool:
+        return self.requested
+
+
+@contextmanager
+def _stop_signal() -> Iterator[_Stop]:
+    """Let a first Ctrl-C end training after the current step, with a checkpoint; a second one is not held."""
+    stop = _Stop()
+
+    def ask(number: int, frame: object) -> None:
+        stop.requested = True
+        signal.signal(signal.SIGINT, before)
+
+    try:
+        before = signal.signal(signal.SIGINT, ask)
+    except ValueError:  # not in the main thread: whoever runs this there stops it in their own way
+        yield stop
+        return
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -17,6 +17,9 @@ class Verb(NamedTuple):
 
 VERBS: dict[str, Verb] = {
     "predict": Verb("lengthwise.commands.predict:Predict", "what a trained model will compute, exactly"),
+    "train": Verb("lengthwise.commands.train:Train", "train a model, measure it, judge the prediction"),
+    "evaluate": Verb("lengthwise.commands.evaluate:Evaluate", "measure a trained run"),
+    "ask": Verb("lengthwise.commands.ask:Ask", "put a problem to a trained model"),
     "demo": Verb("lengthwise.commands.demo:Demo", "a short tour"),
 }
 
@@ -70,6 +73,7 @@ def _load(name: str, arguments: Sequence[str]) -> Command:
 
     module, attribute = VERBS[name].target.split(":")
     command = getattr(importlib.import_module(module), attribute)
+    defaults = command.defaults(arguments) if hasattr(command, "defaults") else None
     complaint = io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):
@@ -77,6 +81,7 @@ def _load(name: str, arguments: Sequence[str]) -> Command:
                 command,
                 prog=f"lengthwise {name}",
                 args=arguments,
+                default=defaults,
                 config=(tyro.conf.FlagCreatePairsOff,),
             )
         return cast(Command, parsed)

@@ -95,3 +95,16 @@ def digit_count(value: int, base: int) -> int:
         value //= base
         count += 1
     return count
+
+
+def in_base(value: int, base: int) -> str:
+    """A natural number as text.
+
+    >>> in_base(255, 16), in_base(0, 2)
+    ('ff', '0')
+    """
+    digits: list[str] = []
+    while value or not digits:
+        value, digit = divmod(value, base)
+        digits.append("0123456789abcdefghijklmnopqrstuvwxyz"[digit])
+    return "".join(reversed(digits))

@@ -1,10 +1,10 @@
 """What is measured during and after training."""
 
-from pydantic import BaseModel, ConfigDict, PositiveInt
+from pydantic import PositiveInt
+
+from lengthwise.config import Config
 
 
-class EvaluationConfig(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
+class EvaluationConfig(Config):
     problems: PositiveInt = 10_000
     """Problems of a domain that is too large to be tested whole."""

@@ -54,7 +54,7 @@ def domain_rows(parts: Parts, domains: Sequence[Domain] | None = None) -> list[R
         Row(
             test_problems(domain, parts.seeds, width, count, device),
             domain,
-            [_hypothesis(config, domain) for config in configs],
+            [predicted_hypothesis(config, domain) for config in configs],
         )
         for domain in domains
     ]
@@ -64,7 +64,7 @@ def given_row(parts: Parts, problems: Problems) -> Row:
     """A row of a user's own pairs: the prediction is that for the shortest domain that holds them all."""
     longest = int((problems.a + problems.b != 0).any(0).any(0).nonzero().max()) + 1
     domain = Domain.parse(f"D{longest}", parts.configs[0].base)
-    return Row(problems, None, [_hypothesis(config, domain) for config in parts.configs])
+    return Row(problems, None, [predicted_hypothesis(config, domain) for config in parts.configs])
 
 
 def measured_members(parts: Parts, names: Sequence[str], step: int) -> list[MeasuredMember]:
@@ -95,6 +95,7 @@ def _case(config: RunConfig, domain: Domain) -> Case:
     return Case(config.task_object, config.train_domain, domain, config.encoding, config.resolved_layout)
 
 
-def _hypothesis(config: RunConfig, domain: Domain) -> Hypothesis | None:
+def predicted_hypothesis(config: RunConfig, domain: Domain) -> Hypothesis | None:
+    """The function that theory says the run computes there, without working out how often it is right."""
     case = _case(config, domain)
     return find_rule(case).hypothesis(case)

@@ -6,11 +6,13 @@
 """
 
 import re
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+import tyro
+from pydantic import Field, model_validator
 
 from lengthwise.arithmetic import Domain, Task, parse_test_domains
+from lengthwise.config import Config
 from lengthwise.errors import InputError
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.model.config import ModelConfig
@@ -19,24 +21,22 @@ from lengthwise.tokens.config import DataConfig
 from lengthwise.training.config import TrainingConfig
 
 
-class RunConfig(BaseModel):
+class RunConfig(Config):
     """What to learn, where, with which positions, and how."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-    task: str
+    task: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TASK")]
     """Operation and modulus: add, mul, add%101, mul%150."""
 
     train: str = "D4"
     """Training domain: D4, B4, D4+D5, 0.6*D6+0.4*D7, D1..4, D4[lead>=6]."""
 
-    test: str | None = None
+    test: Annotated[str | None, tyro.conf.arg(metavar="DOMAINS")] = None
     """Test domains, a row each: D1..9, B5,B6. Default: lengths 1 to five above the trained ones."""
 
     encoding: str = "learned"
     """Positional encoding: learned, coupled."""
 
-    layout: str | None = None
+    layout: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """How a problem becomes tokens: padded. Default: the encoding's natural one."""
 
     base: int = 10
@@ -113,19 +113,9 @@ class RunConfig(BaseModel):
         return type(self)(**content)
 
 
-def read_config(content: object, place: str) -> RunConfig:
-    """A config from parsed JSON, with one line for the user if it does not hold."""
+def read_config(content: Any, place: str) -> RunConfig:
+    """A config from parsed JSON; what is wrong with it is told with its place."""
     try:
-        return RunConfig.model_validate(content)
-    except ValidationError as error:
-        raise InputError(f"{place}: {first_complaint(error)}") from None
-
-
-def first_complaint(error: ValidationError) -> str:
-    """The first thing wrong with a config, in one line."""
-    first = error.errors()[0]
-    cause = first.get("ctx", {}).get("error")
-    if isinstance(cause, InputError):
-        return str(cause)
-    where = ".".join(str(part) for part in first["loc"])
-    return f"{where} is {first['input']!r}: {first['msg'][0].lower()}{first['msg'][1:]}"
+        return RunConfig(**content)
+    except (InputError, TypeError) as error:
+        raise InputError(f"{place} is no run config: {error}") from None

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
+from lengthwise.config import Config
 from lengthwise.errors import InputError
 
 SIZES: Mapping[str, Mapping[str, int]] = MappingProxyType(
@@ -21,10 +22,8 @@ SIZES: Mapping[str, Mapping[str, int]] = MappingProxyType(
 )
 
 
-class ModelConfig(BaseModel):
+class ModelConfig(Config):
     """A decoder-only transformer; the defaults are those of nanoGPT at the paper's size."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     layers: PositiveInt = 6
     """Transformer blocks."""

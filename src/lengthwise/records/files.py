@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ def replace_file(path: Path, write: Callable[[Path], None]) -> None:
         aside.replace(path)
         fault_point(f"after-rename-{path.name}")
     except OSError as error:
-        aside.unlink(missing_ok=True)
+        with suppress(OSError):
+            aside.unlink()
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
 
 

@@ -7,7 +7,7 @@ difference shown.
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from pydantic import ValidationError
 
@@ -17,6 +17,7 @@ from lengthwise.records.files import read_json, write_json
 from lengthwise.records.schema import Record
 
 Status = Literal["running", "done", "failed"]
+STATUSES: tuple[Status, ...] = get_args(Status)
 
 
 class RunFolder:
@@ -67,7 +68,13 @@ class RunFolder:
 
     def status(self) -> Status | None:
         path = self.path / "status.json"
-        return read_json(path)["status"] if path.exists() else None
+        if not path.exists():
+            return None
+        content: Any = read_json(path)
+        for known in STATUSES:
+            if isinstance(content, dict) and cast(dict[str, Any], content).get("status") == known:
+                return known
+        raise InputError(f"{path} tells no status: allowed are {', '.join(STATUSES)}")
 
     def set_status(self, status: Status, **details: Any) -> None:
         write_json(self.path / "status.json", {"status": status, **details})
@@ -81,6 +88,7 @@ class RunFolder:
         """Append lines in one write, on disk before this returns."""
         text = "".join(record.model_dump_json() + "\n" for record in records).encode()
         try:
+            self._drop_torn_line()
             with self.records_path.open("ab") as handle:
                 half = len(text) // 2
                 handle.write(text[:half])
@@ -104,15 +112,26 @@ class RunFolder:
         """All whole lines. A last line without its line break was torn and does not count."""
         if not self.records_path.exists():
             return []
-        *lines, torn = self.records_path.read_text().split("\n")
-        del torn
+        lines = self.records_path.read_bytes().split(b"\n")[:-1]
+        return [self._record(line, number) for number, line in enumerate(lines, start=1)]
+
+    def _record(self, line: bytes, number: int) -> Record:
         try:
-            return [Record.model_validate_json(line) for line in lines]
+            return Record.model_validate_json(line)
         except ValidationError as error:
             first = error.errors()[0]
-            raise InputError(
-                f"{self.records_path} holds a line that is no record: {first['loc']} {first['msg']}"
-            ) from None
+            complaint = " ".join([*map(str, first["loc"]), first["msg"]])
+            raise InputError(f"line {number} of {self.records_path} is no record: {complaint}") from None
+
+    def _drop_torn_line(self) -> None:
+        """What a crash left of a line would spoil the line appended to it."""
+        if self.records_size() == 0:
+            return
+        with self.records_path.open("rb") as handle:
+            handle.seek(-1, os.SEEK_END)
+            torn = handle.read() != b"\n"
+        if torn:
+            self.cut_records(self.records_path.read_bytes().rfind(b"\n") + 1)
 
 
 def _differences(ours: Any, theirs: Any, place: str = "") -> Iterable[str]:

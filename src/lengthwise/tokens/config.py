@@ -2,12 +2,12 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, PositiveInt
+from pydantic import PositiveInt
+
+from lengthwise.config import Config
 
 
-class DataConfig(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
+class DataConfig(Config):
     sampling: Literal["uniform", "paper", "balanced", "chains"] = "uniform"
     """How problems are drawn: all pairs alike, the paper's coin, all pairs of operand lengths alike, or all
     lengths of the longest carry chain alike."""

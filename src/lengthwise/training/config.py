@@ -3,8 +3,6 @@
 from typing import Annotated, Literal
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     NonNegativeFloat,
     NonNegativeInt,
@@ -12,13 +10,13 @@ from pydantic import (
     PositiveInt,
 )
 
+from lengthwise.config import Config
+
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 
-class TrainingConfig(BaseModel):
+class TrainingConfig(Config):
     """The defaults are the preset `fast`: Muon, which learns addition in a tenth of AdamW's steps."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     optimizer: Literal["adamw", "muon"] = "muon"
     """Muon for matrices inside the blocks and AdamW for the rest, or AdamW for all."""

@@ -1,0 +1,97 @@
+"""lengthwise ask: put a problem to a trained model."""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from lengthwise.arithmetic import in_base
+from lengthwise.errors import InputError
+from lengthwise.report.tables import new_table
+
+if TYPE_CHECKING:
+    from lengthwise.experiments.load import Answer
+
+PROBLEM = re.compile(r"\s*([0-9A-Za-z]+)\s*([+*x×])\s*([0-9A-Za-z]+)\s*=?\s*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """Ask a trained model, and see its answer beside the truth and what theory says it computes.
+
+    Example: lengthwise ask runs/add-D4-learned-s1 "1234 + 5678"
+    """
+
+    run_folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """A run folder."""
+    problem: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PROBLEM")]
+    """Two numbers with + or * between them, in the model's base."""
+    device: str = "auto"
+    """Where to run: auto, cpu, cuda."""
+    json: bool = False
+    """Print JSON."""
+
+    def run(self) -> None:
+        from lengthwise.experiments.load import load
+
+        run = load(self.run_folder, device=self.device)
+        task, base = run.config.task_object, run.config.base
+        answer = run.ask(*read_problem(self.problem, base, task.symbol))
+        if self.json:
+            return print(json.dumps(answer_json(answer, base), indent=2))
+        return Console(highlight=False).print(answer_table([answer], base, task.symbol))
+
+
+def read_problem(text: str, base: int, symbol: str) -> tuple[int, int]:
+    match = PROBLEM.fullmatch(text)
+    if match is None:
+        raise InputError(f"cannot read problem {text!r}: allowed is two numbers as in '12 {symbol} 345'")
+    if (match[2] == "+") != (symbol == "+"):
+        raise InputError(f"this model does not know {match[2]!r}: allowed is {symbol!r}")
+    try:
+        return int(match[1], base), int(match[3], base)
+    except ValueError:
+        raise InputError(f"problem {text!r} has digits that base {base} has not") from None
+
+
+def answer_table(answers: "list[Answer]", base: int, symbol: str) -> Table:
+    """Digits that differ from the truth are marked."""
+    table = new_table("problem", "model answers", "truth", "theory predicts", "by")
+    for answer in answers:
+        truth = in_base(answer.truth, base)
+        table.add_row(
+            f"{in_base(answer.a, base)} {symbol} {in_base(answer.b, base)}",
+            marked(shown(answer, base), truth),
+            truth,
+            "–" if answer.predicted is None else marked(in_base(answer.predicted, base), truth),
+            str(answer.hypothesis or "no prediction"),
+        )
+    return table
+
+
+def shown(answer: "Answer", base: int) -> str:
+    return in_base(answer.answered, base) if isinstance(answer.answered, int) else "malformed"
+
+
+def marked(text: str, truth: str) -> str:
+    """Red where a digit differs from the one of equal place in the truth."""
+    width = max(len(text), len(truth))
+    pairs = zip(text.rjust(width), truth.rjust(width), strict=True)
+    return "".join(x if x == y else f"[red]{x}[/red]" for x, y in pairs).lstrip()
+
+
+def answer_json(answer: "Answer", base: int) -> dict[str, object]:
+    return {
+        "a": in_base(answer.a, base),
+        "b": in_base(answer.b, base),
+        "answered": shown(answer, base),
+        "truth": in_base(answer.truth, base),
+        "hypothesis": None if answer.hypothesis is None else str(answer.hypothesis),
+        "predicted": None if answer.predicted is None else in_base(answer.predicted, base),
+        "right": answer.answered == answer.truth,
+    }

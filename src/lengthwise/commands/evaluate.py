@@ -1,0 +1,68 @@
+"""lengthwise evaluate: measure a trained run."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+
+from lengthwise.commands.ask import answer_table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate:
+    """Measure a trained run on test domains, or on your own problems.
+
+    Example: lengthwise evaluate runs/add-D4-learned-s1 --test B5..9 --decode
+    """
+
+    run_folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """A run folder."""
+    test: Annotated[str | None, tyro.conf.arg(metavar="DOMAINS")] = None
+    """Test domains, a row each. Default: those of the run."""
+    pairs: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Measure on this file's pairs instead, two numbers a line."""
+    decode: bool = False
+    """Also decode every answer token by token, and split the failures."""
+    show_errors: Annotated[int, tyro.conf.arg(metavar="N")] = 0
+    """Show that many wrong answers."""
+    device: str = "auto"
+    """Where to run: auto, cpu, cuda."""
+    json: bool = False
+    """Print the records as JSON."""
+
+    def run(self) -> None:
+        from lengthwise.experiments.evaluate import evaluate
+        from lengthwise.experiments.load import folder_config
+        from lengthwise.records.folder import RunFolder
+        from lengthwise.report.records import failure_table, record_table
+        from lengthwise.report.verdicts import LEGEND, verdict_json, verdict_table
+
+        found = evaluate(
+            self.run_folder,
+            self.test,
+            pairs=self.pairs,
+            decoded=self.decode,
+            show_errors=self.show_errors,
+            device=self.device,
+        )
+        if self.json:
+            content = {
+                "records": [record.model_dump() for record in found.records],
+                "verdicts": [verdict_json(row) for row in found.verdicts],
+            }
+            return print(json.dumps(content, indent=2))
+        console = Console(highlight=False)
+        if found.verdicts:
+            console.print(verdict_table(found.verdicts, str(self.run_folder)))
+            console.print(LEGEND)
+        else:
+            console.print(record_table(found.records))
+        if self.decode:
+            console.print(failure_table(found.records))
+        if found.errors:
+            task = folder_config(RunFolder(self.run_folder)).task_object
+            console.print(answer_table(found.errors, task.base, task.symbol))
+        return None

@@ -1,0 +1,96 @@
+"""lengthwise train: train a model, measure it, and say whether the prediction held."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+
+from lengthwise.errors import InputError
+from lengthwise.experiments.config import RunConfig
+from lengthwise.experiments.recipes import PRESETS, preset
+from lengthwise.model.config import SIZES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Train:
+    """Train a model into a run folder. The same command again resumes it, or tells that it is done.
+
+    Example: lengthwise train add --train D4 --test D1..9 --size mini --seed 1
+    """
+
+    config: Annotated[RunConfig, tyro.conf.arg(name="")]
+    preset: str = "fast"
+    """Where the other options start from: fast, or paper for the paper's hyperparameters."""
+    size: str = "mini"
+    """Model size: nano, micro, mini. --model options change it further."""
+    out: Path = Path("runs")
+    """Folder that holds the run folders."""
+    name: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
+    """Name of the run folder. Default: made from task, domain, encoding and seed."""
+    device: str = "auto"
+    """Where to train: auto, cpu, cuda."""
+    dry_run: bool = False
+    """Tell parameters, memory and time per step instead of training."""
+    json: bool = False
+    """Print the verdicts as JSON."""
+
+    @classmethod
+    def defaults(cls, arguments: Sequence[str]) -> "Train":
+        """The other options' defaults depend on preset, size and task, so these are looked at first."""
+        start, size = _option(arguments, "preset", PRESETS, "fast"), _option(arguments, "size", SIZES, "mini")
+        task = arguments[0] if arguments and not arguments[0].startswith("-") else "add"
+        return cls(config=preset(start, task, size), preset=start, size=size)
+
+    def run(self) -> None:
+        from lengthwise.experiments.launch import Claim, train_claims
+        from lengthwise.records.folder import RunFolder
+
+        if self.dry_run:
+            return self._show_costs()
+        folder = RunFolder(self.out / (self.name or self.config.name))
+        console = Console(highlight=False, stderr=self.json)
+        if folder.status() == "done":
+            folder.refuse_other(self.config.model_dump(mode="json"))
+            console.print(f"{folder.path} is done already")
+        train_claims([Claim(self.config, folder)], device=self.device, console=console)
+        return self._show_verdicts(folder.path, console)
+
+    def _show_verdicts(self, path: Path, console: Console) -> None:
+        from lengthwise.experiments.evaluate import run_verdicts
+        from lengthwise.records.folder import RunFolder
+        from lengthwise.report.verdicts import LEGEND, verdict_json, verdict_table
+
+        rows = run_verdicts(RunFolder(path))
+        if self.json:
+            return print(
+                json.dumps({"run": str(path), "rows": [verdict_json(row) for row in rows]}, indent=2)
+            )
+        config = self.config
+        console.print(verdict_table(rows, f"{config.task} trained on {config.train}, {config.encoding}"))
+        console.print(LEGEND)
+        return console.print(f"Run folder: {path}", soft_wrap=True)
+
+    def _show_costs(self) -> None:
+        from lengthwise.experiments.costs import costs
+
+        found = costs(self.config, self.device)
+        if self.json:
+            return print(json.dumps(found.as_json(), indent=2))
+        return print(found.as_text())
+
+
+def _option(arguments: Sequence[str], name: str, allowed: Iterable[str], default: str) -> str:
+    """The value of --name, given as two words or with an equals sign."""
+    value = default
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        if word == f"--{name}":
+            value = following
+        elif word.startswith(f"--{name}="):
+            value = word.partition("=")[2]
+    if value not in allowed:
+        raise InputError(f"unknown {name} {value!r}: allowed are {', '.join(allowed)}")
+    return value

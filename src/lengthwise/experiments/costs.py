@@ -1,0 +1,96 @@
+"""What a run will cost, found by building it and taking a few steps: parameters, memory, time."""
+
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lengthwise.experiments.build import build, choose_device, training_data
+from lengthwise.experiments.config import RunConfig
+from lengthwise.training.trainer import Trainer
+
+WARM_UP, TIMED = 2, 5
+
+
+@dataclass(frozen=True)
+class Costs:
+    parameters: int
+    tokens_per_problem: int
+    state_bytes: int
+    """Weights, gradients and the optimizer's averages."""
+    activation_bytes: int
+    """What the forward pass keeps for the backward pass."""
+    seconds_per_step: float
+    steps: int
+    device: str
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def as_text(self) -> str:
+        total = self.seconds_per_step * self.steps
+        return "\n".join(
+            [
+                f"parameters      {self.parameters:,}",
+                f"tokens/problem  {self.tokens_per_problem}",
+                f"memory          {_megabytes(self.state_bytes)} for weights, gradients and optimizer, "
+                f"{_megabytes(self.activation_bytes)} for activations",
+                f"time            {1000 * self.seconds_per_step:.1f} ms per step on {self.device}, "
+                f"{total:,.0f} s for {self.steps:,} steps without evaluations",
+            ]
+        )
+
+
+def costs(config: RunConfig, device_name: str) -> Costs:
+    device = choose_device(device_name)
+    parts = build([config], device)
+    trainer = Trainer(parts.model, training_data(parts, device), config.training, [config.seed])
+    kept = _activation_bytes(trainer)
+    gradients = sum(p.numel() * p.element_size() for p in parts.model.parameters())
+    return Costs(
+        parameters=parts.model.parameter_count(),
+        tokens_per_problem=parts.layout.length,
+        state_bytes=gradients + sum(t.numel() * t.element_size() for t in trainer.state().values()),
+        activation_bytes=kept,
+        seconds_per_step=_seconds_per_step(trainer, device),
+        steps=config.training.steps,
+        device=device.type,
+    )
+
+
+def _activation_bytes(trainer: Trainer) -> int:
+    """Bytes of distinct storage that one step saves, parameters aside."""
+    own = {p.untyped_storage().data_ptr() for p in trainer.model.parameters()}
+    saved: dict[int, int] = {}
+
+    def note(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in own:
+            saved[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        trainer.step()
+    return sum(saved.values())
+
+
+def _seconds_per_step(trainer: Trainer, device: torch.device) -> float:
+    for _ in range(WARM_UP):
+        trainer.step()
+    _wait(device)
+    start = time.perf_counter()
+    for _ in range(TIMED):
+        trainer.step()
+    _wait(device)
+    return (time.perf_counter() - start) / TIMED
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 2**20:,.1f} MB"

@@ -1,0 +1,112 @@
+"""Evaluating a trained run: on test domains or a user's own pairs, with verdicts and wrong answers shown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lengthwise.arithmetic import Domain, parse_test_domains
+from lengthwise.errors import InputError
+from lengthwise.evaluation.failures import decode
+from lengthwise.evaluation.measure import Row, measure
+from lengthwise.evaluation.problems import given_problems
+from lengthwise.evaluation.references import reference_answers
+from lengthwise.evaluation.score import Subject
+from lengthwise.experiments.assess import (
+    assess_decoded,
+    domain_rows,
+    given_row,
+    measured_members,
+    predictions,
+)
+from lengthwise.experiments.load import Answer, Run, folder_config, load
+from lengthwise.records.folder import RunFolder
+from lengthwise.records.schema import Record
+from lengthwise.records.verdicts import Verdict, verdicts
+from lengthwise.theory.hypotheses import TRUTH
+from lengthwise.tokens import to_ints
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    records: list[Record]
+    verdicts: list[Verdict]
+    """One per test domain; none for pairs of a file."""
+    errors: list[Answer]
+
+
+def evaluate(
+    run: Run | Path | str,
+    test: str | None = None,
+    *,
+    pairs: Path | str | None = None,
+    decoded: bool = False,
+    show_errors: int = 0,
+    device: str = "auto",
+) -> Evaluation:
+    """Measure a run on test domains (by default its own), or on a file of pairs.
+
+    `decoded` adds real decoding with its failure split; `show_errors` finds that many wrong answers.
+    """
+    run = run if isinstance(run, Run) else load(run, device=device)
+    domains: list[Domain] = []
+    if pairs is None:
+        domains = run.config.test_domains if test is None else parse_test_domains(test, run.config.base)
+        _refuse_too_long(run, domains)
+    rows = _rows(run, domains, pairs)
+    records = _measure(run, rows)
+    if decoded:
+        records += assess_decoded(run.parts, [run.folder.name], run.step, rows)
+    train = str(run.config.train_domain)
+    judged = verdicts(predictions(run.config, domains), train, records) if domains else []
+    return Evaluation(records, judged, find_errors(run, rows, show_errors))
+
+
+def run_verdicts(folder: RunFolder) -> list[Verdict]:
+    """The verdicts of a run after its last evaluation, from its records alone."""
+    config, records = folder_config(folder), folder.records()
+    if not records:
+        raise InputError(f"{folder.path} has no records yet")
+    last = max(record.step for record in records)
+    final = [record for record in records if record.step == last and record.mode == "forced"]
+    return verdicts(predictions(config, config.test_domains), str(config.train_domain), final)
+
+
+def find_errors(run: Run, rows: Sequence[Row], count: int) -> list[Answer]:
+    """The first wrong answers, by decoding, row after row."""
+    found: list[Answer] = []
+    for row in rows:
+        if len(found) < count:
+            found += _errors_of(run, row, count - len(found))
+    return found
+
+
+def _errors_of(run: Run, row: Row, count: int) -> list[Answer]:
+    a, b, base, layout = row.problems.a, row.problems.b, run.config.base, run.parts.layout
+    truth = reference_answers([run.config.task_object], [TRUTH], a, b, layout.answer_width)
+    answers = decode(run.parts.model, layout, run.parts.encoding, (a, b))
+    wrong = (answers[..., : truth.shape[-1]] != truth).any(-1)[0].nonzero().flatten()[:count]
+    operands = zip(to_ints(a[0, wrong], base), to_ints(b[0, wrong], base), strict=True)
+    read = (layout.read_answer(ids) for ids in answers[0, wrong])
+    return [run.compare(x, y, answer) for (x, y), answer in zip(operands, read, strict=True)]
+
+
+def _rows(run: Run, domains: Sequence[Domain], pairs: Path | str | None) -> list[Row]:
+    if pairs is None:
+        # The training domain belongs to every evaluation: verdicts depend on it.
+        return domain_rows(run.parts, list(dict.fromkeys([run.config.train_domain, *domains])))
+    width, device = run.parts.layout.operand_width, run.parts.model.device
+    return [given_row(run.parts, given_problems(Path(pairs), run.config.base, 1, width, device))]
+
+
+def _measure(run: Run, rows: Sequence[Row]) -> list[Record]:
+    subject = Subject(run.parts.model, run.parts.layout, run.parts.encoding)
+    members = measured_members(run.parts, [run.folder.name], run.step)
+    return [record for row in rows for record in measure(subject, members, row, run.step, detail=True)]
+
+
+def _refuse_too_long(run: Run, domains: Sequence[Domain]) -> None:
+    width, longest = run.parts.layout.operand_width, max(domain.length for domain in domains)
+    if longest > width:
+        raise InputError(
+            f"length {longest} is more than {run.folder.path} has room for: allowed is up to {width}"
+        )

@@ -1,0 +1,81 @@
+"""A trained run, back from its folder, to be asked something."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lengthwise.arithmetic import Domain, pair_length
+from lengthwise.errors import InputError
+from lengthwise.evaluation.failures import decode
+from lengthwise.experiments.assess import predicted_hypothesis
+from lengthwise.experiments.build import Parts, build, choose_device
+from lengthwise.experiments.config import RunConfig, read_config
+from lengthwise.records.folder import RunFolder
+from lengthwise.theory.hypotheses import Hypothesis
+from lengthwise.tokens import Malformed, from_ints
+from lengthwise.training.checkpoint import copy_into, has_checkpoint, load_state, load_tensors
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model answered to a problem, beside truth and what theory says it computes."""
+
+    a: int
+    b: int
+    answered: int | Malformed
+    truth: int
+    hypothesis: Hypothesis | None
+    predicted: int | None
+
+
+@dataclass(frozen=True)
+class Run:
+    folder: RunFolder
+    config: RunConfig
+    parts: Parts
+    step: int
+
+    def ask(self, a: int, b: int) -> Answer:
+        """Decode the answer to one problem: `load("runs/NAME").ask(1234, 5678).answered`."""
+        return self.ask_all([(a, b)])[0]
+
+    def ask_all(self, pairs: Sequence[tuple[int, int]]) -> list[Answer]:
+        width, base = self.parts.layout.operand_width, self.config.base
+        for number in (number for pair in pairs for number in pair):
+            if not 0 <= number < base**width:
+                raise InputError(f"{number} is no operand of this model: allowed are up to {width} digits")
+        a, b = (
+            from_ints(list(numbers), width, base).to(self.parts.model.device)[None]
+            for numbers in zip(*pairs, strict=True)
+        )
+        (answers,) = decode(self.parts.model, self.parts.layout, self.parts.encoding, (a, b))
+        read = (self.parts.layout.read_answer(ids) for ids in answers)
+        return [self.compare(x, y, answer) for (x, y), answer in zip(pairs, read, strict=True)]
+
+    def compare(self, a: int, b: int, answered: int | Malformed) -> Answer:
+        """An answer beside truth and prediction."""
+        task = self.config.task_object
+        domain = Domain.parse(f"D{pair_length(a, b, task.base)}", task.base)
+        hypothesis = predicted_hypothesis(self.config, domain)
+        predicted = None if hypothesis is None else hypothesis(task, a, b)
+        return Answer(a, b, answered, task(a, b), hypothesis, predicted)
+
+
+def load(path: Path | str, *, device: str = "auto") -> Run:
+    """The model of a run folder, from its last checkpoint."""
+    folder = RunFolder.existing(path)
+    config = folder_config(folder)
+    checkpoint = folder.checkpoint_path
+    if not has_checkpoint(checkpoint):
+        raise InputError(f"{folder.path} has no checkpoint yet: train it first")
+    state = load_state(checkpoint)
+    parts = build([config], choose_device(device))
+    tensors = load_tensors(checkpoint, state)
+    weights = {k.removeprefix("model/"): v for k, v in tensors.items() if k.startswith("model/")}
+    copy_into(dict(parts.model.state_dict()), weights, checkpoint)
+    parts.model.eval()
+    return Run(folder, config, parts, state.step)
+
+
+def folder_config(folder: RunFolder) -> RunConfig:
+    return read_config(folder.config(), f"{folder.path}/config.json")

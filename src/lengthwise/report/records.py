@@ -1,0 +1,43 @@
+"""Records as tables."""
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from lengthwise.records.intervals import interval
+from lengthwise.records.schema import Record
+from lengthwise.report.tables import new_table
+
+
+def record_table(records: Sequence[Record]) -> Table:
+    """Exact match of every domain and reference, with its 95 % interval."""
+    table = new_table("test on", "against", "mode", "correct", "of", "%", "95 % interval")
+    for r in records:
+        if r.metric != "exact" or r.correct is None:
+            continue
+        low, high = interval(r.correct, r.total, r.selection == "enumerated")
+        share = f"{100 * r.correct / r.total:.2f}"
+        between = "whole domain" if r.selection == "enumerated" else f"{100 * low:.2f} – {100 * high:.2f}"
+        table.add_row(r.domain, r.reference, r.mode, str(r.correct), str(r.total), share, between)
+    return table
+
+
+def failure_table(records: Sequence[Record]) -> Table:
+    """How decoded answers fail: not even a number, of the wrong length, or wrong from some digit on."""
+    decoded = [r for r in records if r.mode == "decoded" and r.correct is not None]
+    table = new_table("decoded", "right", "malformed", "wrong length", "first wrong digit: answers")
+    for domain in dict.fromkeys(r.domain for r in decoded):
+        counts = {r.metric: r.correct or 0 for r in decoded if r.domain == domain}
+        digits = [
+            f"{metric.partition(':')[2]}: {count}"
+            for metric, count in counts.items()
+            if metric.startswith("first_wrong")
+        ]
+        table.add_row(
+            domain,
+            str(counts["exact"]),
+            str(counts["malformed"]),
+            str(counts["wrong_length"]),
+            ", ".join(digits) or "–",
+        )
+    return table

@@ -1,0 +1,78 @@
+"""What tests share: a tiny run, and models that compute a known function without having learned it."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from lengthwise.arithmetic import Task
+from lengthwise.evaluation.references import reference_answers
+from lengthwise.experiments.config import RunConfig
+from lengthwise.theory.hypotheses import TRUTH, Hypothesis
+from lengthwise.tokens import Padded
+
+SURE = 20.0
+"""The logit of the token a fake model is sure of; all others have 0."""
+
+
+def tiny_config(**changes) -> RunConfig:
+    """Base 3, 24 steps of 8 problems, a fifth of a second."""
+    config = RunConfig(
+        task="add",
+        train="D2",
+        test="D1..3",
+        base=3,
+        model={"layers": 1, "heads": 2, "width": 16},
+        training={"batch": 8, "steps": 24, "warmup": 4, "evaluate_every": 6, "checkpoint_every": 4},
+        evaluation={"problems": 50},
+    )
+    return config.changed(**changes)
+
+
+class TheoryModel:
+    """A stack whose member k computes hypotheses[k] of tasks[k], read off the tokens of a padded layout.
+
+    It stands in for a GPT in scoring and in greedy decoding.
+    """
+
+    training = False
+    device = torch.device("cpu")
+
+    def __init__(self, layout: Padded, tasks: Sequence[Task], hypotheses: Sequence[Hypothesis]) -> None:
+        self.layout, self.tasks, self.hypotheses = layout, tasks, hypotheses
+        self.members = len(tasks)
+
+    def eval(self) -> "TheoryModel":
+        return self
+
+    def cache(self, batch: int, length: int) -> list[Tensor]:
+        """All ids so far: it has nothing to save."""
+        return []
+
+    def __call__(
+        self, ids: Tensor, positions: Tensor, *, tail: int, cache: list[Tensor] | None = None
+    ) -> Tensor:
+        assert positions.shape[-1] == ids.shape[-1]
+        if cache is not None:
+            cache.append(ids)
+            ids = torch.cat(cache, -1)
+        expected = self.sequence(ids)[..., 1:]
+        # The token after place t is predicted at place t.
+        end = ids.shape[-1]
+        following = expected[..., end - tail : end]
+        return SURE * torch.nn.functional.one_hot(following, len(self.layout.vocabulary)).float()
+
+    def sequence(self, ids: Tensor) -> Tensor:
+        """The whole problem with the answer this model would give, whatever answer `ids` hold."""
+        width = self.layout.operand_width
+        a = ids[..., 1 : 1 + width].flip(-1).to(torch.int8)
+        b = ids[..., 2 + width : 2 + 2 * width].flip(-1).to(torch.int8)
+        answers = reference_answers(self.tasks, self.hypotheses, a, b, self.layout.answer_width)
+        return self.layout.encode(a, b, answers).ids
+
+
+class PerfectModel(TheoryModel):
+    """Computes the truth."""
+
+    def __init__(self, layout: Padded, tasks: Sequence[Task]) -> None:
+        super().__init__(layout, tasks, [TRUTH] * len(tasks))

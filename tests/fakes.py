@@ -6,10 +6,9 @@ import torch
 from torch import Tensor
 
 from lengthwise.arithmetic import Task
-from lengthwise.evaluation.references import reference_answers
 from lengthwise.experiments.config import RunConfig
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
-from lengthwise.tokens import Padded
+from lengthwise.tokens import Padded, from_ints, to_ints
 
 SURE = 20.0
 """The logit of the token a fake model is sure of; all others have 0."""
@@ -67,8 +66,15 @@ class TheoryModel:
         width = self.layout.operand_width
         a = ids[..., 1 : 1 + width].flip(-1).to(torch.int8)
         b = ids[..., 2 + width : 2 + 2 * width].flip(-1).to(torch.int8)
-        answers = reference_answers(self.tasks, self.hypotheses, a, b, self.layout.answer_width)
-        return self.layout.encode(a, b, answers).ids
+        answers = [self._answers(k, a[k], b[k]) for k in range(self.members)]
+        return self.layout.encode(a, b, torch.stack(answers)).ids
+
+    def _answers(self, k: int, a: Tensor, b: Tensor) -> Tensor:
+        """On Python's integers, not on digits, so that it checks what is computed on digits."""
+        task, hypothesis = self.tasks[k], self.hypotheses[k]
+        pairs = zip(to_ints(a, task.base), to_ints(b, task.base), strict=True)
+        values = [hypothesis(task, x, y) for x, y in pairs]
+        return from_ints(values, self.layout.answer_width, task.base)
 
 
 class PerfectModel(TheoryModel):

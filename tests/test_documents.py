@@ -31,7 +31,7 @@ def squeeze(text: str) -> list[str]:
     return [line.rstrip() for line in text.splitlines() if line.strip()]
 
 
-@pytest.mark.parametrize(("command", "output"), console_examples())
+@pytest.mark.parametrize(("command", "output"), list(console_examples()))
 def test_console_example(command, output):
     """A line of three dots stands for any lines."""
     environment = os.environ | {"COLUMNS": "110", "PATH": f"{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}"}

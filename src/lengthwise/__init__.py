@@ -3,7 +3,7 @@
 >>> import lengthwise
 >>> rows = lengthwise.predict("add%101", train="D4", test="D4,B6").rows
 >>> [str(row.accuracy) for row in rows]
-['1', '4/405']
+['1', '41/4050']
 """
 
 from importlib import import_module

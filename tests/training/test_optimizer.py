@@ -1,4 +1,4 @@
-"""The stacked optimizer against torch's AdamW and against Muon written out for one matrix, member by member."""
+"""The stacked optimizer against torch's AdamW and against Muon as written for one matrix, by member."""
 
 import numpy as np
 import pytest
@@ -19,11 +19,12 @@ def build(seeds):
 
 
 def gradients(model, step, seeds):
-    """Member k's gradients depend on its seed alone."""
+    """Member k's gradients depend on its seed alone. They grow with the steps; seed 2 has small ones."""
     members = []
     for seed in seeds:
         generator = torch.Generator().manual_seed(1000 * step + seed)
-        members.append([torch.randn(p.shape[1:], generator=generator) for p in model.parameters()])
+        scale = step * (0.01 if seed == 2 else 1.0)
+        members.append([scale * torch.randn(p.shape[1:], generator=generator) for p in model.parameters()])
     return [torch.stack(parts) for parts in zip(*members, strict=True)]
 
 
@@ -79,18 +80,11 @@ def test_adamw_is_torchs(seeds, clip):
 
 
 def test_clipping_is_of_each_member_by_itself():
-    """A member with small gradients is left alone beside one that is clipped."""
-    model = build((1, 2))
-    for parameter in model.parameters():
-        parameter.grad = torch.ones_like(parameter) * torch.tensor([1e-4, 10.0]).view(
-            2, *[1] * (parameter.dim() - 1)
-        )
-    optimizer = Optimizer(model, TrainingConfig(optimizer="adamw", clip=1.0, betas=(0.0, 0.5)))
-    norms = optimizer.step(1, 1.0)
-    count = model.parameter_count()
-    assert norms.tolist() == pytest.approx([1e-4 * count**0.5, 10 * count**0.5], rel=1e-4)
-    kept = optimizer.state()["tokens.weight/gradient"][:, 0, 0]
-    assert kept.tolist() == pytest.approx([1e-4, 1 / count**0.5], rel=1e-4)
+    """The example above has what it needs: beside a member that is clipped, one that is not, and then is."""
+    config = TrainingConfig(optimizer="adamw", clip=3.0)
+    norms = torch.stack([norms for _, norms in take_steps(build((1, 2)), config, (1, 2))])
+    assert (norms[:, 0] > 3).all()
+    assert norms[0, 1] < 3 < norms[-1, 1]
 
 
 @pytest.mark.parametrize("kind", ["adamw", "muon"])
@@ -137,7 +131,7 @@ def test_newton_schulz_keeps_singular_vectors_and_levels_singular_values(shape):
     x = newton_schulz((100 * u * values @ v.mT).unsqueeze(0))[0]
     seen = u.mT @ x @ v
     assert (seen - torch.diag(seen.diag())).abs().max() < 1e-9
-    assert 0.6 < seen.diag().min() and seen.diag().max() < 1.3
+    assert seen.diag().min() > 0.6 and seen.diag().max() < 1.3
 
 
 def muon_reference(start, given, config):

@@ -90,12 +90,14 @@ def show(predictions: Predictions, console: Console) -> None:
     task = predictions.task
     base = "" if task.base == 10 else f" in base {task.base}"
     console.print(
-        f"[bold]{task}[/bold]{base}, trained on {predictions.train}, {predictions.encoding} positions, "
-        f"{predictions.layout} layout"
+        f"{task}{base}, trained on {predictions.train}, {predictions.encoding} positions, "
+        f"{predictions.layout} layout",
+        markup=False,
+        style="bold",
     )
     console.print(prediction_table(predictions))
     for rule in dict.fromkeys(row.rule for row in predictions.rows):
-        console.print(f"- {rule}", soft_wrap=True)
+        console.print(f"- {rule}", soft_wrap=True, markup=False)
     mark = predictions.rows[0].generalizes
     words = {True: "yes", False: "no", None: "theory does not say"}[mark]
     console.print(f"{MARKS[mark]} Does it go on to longer operands? {words}")

@@ -16,6 +16,9 @@ from lengthwise.errors import InputError
 from lengthwise.tokens import WHOLE_LIMIT, Member, Sampler, enumerate_pairs, from_ints
 from lengthwise.tokens.digits import resize
 
+X_DIGIT = 33
+"""What x stands for in bases above this; in others it is a sign of multiplication."""
+
 
 @dataclass(frozen=True)
 class Problems:
@@ -59,20 +62,22 @@ def read_pairs(path: Path, base: int) -> list[tuple[int, int]]:
         lines = path.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read pairs from {path}: {error}") from None
-    pairs = [_pair(line, number, path, base) for number, line in enumerate(lines, start=1) if _words(line)]
+    pairs = [
+        _pair(line, number, path, base) for number, line in enumerate(lines, start=1) if _words(line, base)
+    ]
     if not pairs:
         raise InputError(f"{path} holds no pairs: allowed are two numbers a line")
     return pairs
 
 
-def _words(line: str) -> list[str]:
-    return line.partition("#")[0].translate(str.maketrans(",+*x", "    ")).split()
+def _words(line: str, base: int) -> list[str]:
+    signs = ",+*x" if base <= X_DIGIT else ",+*"
+    return line.partition("#")[0].translate(str.maketrans(signs, " " * len(signs))).split()
 
 
 def _pair(line: str, number: int, path: Path, base: int) -> tuple[int, int]:
-    words = _words(line)
     try:
-        a, b = (int(word, base) for word in words)
+        a, b = (int(word, base) for word in _words(line, base))
     except ValueError:
         raise InputError(
             f"line {number} of {path} is {line.strip()!r}: allowed are two numbers in base {base}"

@@ -11,6 +11,8 @@ from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import Encoding, find_encoding
 from lengthwise.tokens import Layout, build_layout, derive
 from lengthwise.training.data import TrainingData, TrainingMember
+from lengthwise.training.optimizer import Optimizer
+from lengthwise.training.steps import PlainSteps, Steps
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,20 @@ def build(configs: Sequence[RunConfig], device: torch.device) -> Parts:
     return Parts(configs, layout, encoding, model.to(device))
 
 
-def training_data(parts: Parts, device: torch.device) -> TrainingData:
+def training_steps(parts: Parts, *, plain: bool = False) -> Steps:
+    """The fastest way to train this stack where it is; `plain` asks for the readable one."""
+    config, model = parts.configs[0].training, parts.model
+    optimizer = Optimizer(model, config)
+    dropout_key = derive(parts.seeds[0], "dropout")
+    if plain or model.device.type != "cuda":
+        return PlainSteps(model, training_data(parts, config.batch), optimizer, config.batch, dropout_key)
+    from lengthwise.training.graph import WINDOW, GraphSteps  # noqa: PLC0415 (needs a GPU)
+
+    data = training_data(parts, WINDOW * config.batch)
+    return GraphSteps(model, data, optimizer, config.batch, dropout_key)
+
+
+def training_data(parts: Parts, problems: int) -> TrainingData:
     first = parts.configs[0]
     members = [TrainingMember(c.seed, c.task_object, c.train_domain) for c in parts.configs]
     return TrainingData(
@@ -50,11 +65,11 @@ def training_data(parts: Parts, device: torch.device) -> TrainingData:
         parts.layout,
         parts.encoding,
         config=first.data,
-        batch=first.training.batch,
+        batch=problems,
         offsets=parts.encoding.offsets(
             position_rows(first, parts.layout, parts.encoding), _needed(parts.layout, parts.encoding)
         ),
-        device=device,
+        device=parts.model.device,
     )
 
 

@@ -7,8 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lengthwise.experiments.build import build, choose_device, training_data
+from lengthwise.experiments.build import build, choose_device, training_steps
 from lengthwise.experiments.config import RunConfig
+from lengthwise.model.gpt import GPT
+from lengthwise.training.steps import Steps
 from lengthwise.training.trainer import Trainer
 
 WARM_UP, TIMED = 2, 5
@@ -46,23 +48,24 @@ class Costs:
 def costs(config: RunConfig, device_name: str) -> Costs:
     device = choose_device(device_name)
     parts = build([config], device)
-    trainer = Trainer(parts.model, training_data(parts, device), config.training, [config.seed])
-    kept = _activation_bytes(trainer)
+    steps = training_steps(parts, plain=True)
+    trainer = Trainer(parts.model, steps, config.training)
+    kept = _activation_bytes(parts.model, steps)
     gradients = sum(p.numel() * p.element_size() for p in parts.model.parameters())
     return Costs(
         parameters=parts.model.parameter_count(),
         tokens_per_problem=parts.layout.length,
         state_bytes=gradients + sum(t.numel() * t.element_size() for t in trainer.state().values()),
         activation_bytes=kept,
-        seconds_per_step=_seconds_per_step(trainer, device),
+        seconds_per_step=_seconds_per_step(steps, device),
         steps=config.training.steps,
         device=device.type,
     )
 
 
-def _activation_bytes(trainer: Trainer) -> int:
+def _activation_bytes(model: GPT, steps: Steps) -> int:
     """Bytes of distinct storage that one step saves, parameters aside."""
-    own = {p.untyped_storage().data_ptr() for p in trainer.model.parameters()}
+    own = {p.untyped_storage().data_ptr() for p in model.parameters()}
     saved: dict[int, int] = {}
 
     def note(tensor: Tensor) -> Tensor:
@@ -72,17 +75,15 @@ def _activation_bytes(trainer: Trainer) -> int:
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-        trainer.step()
+        steps.take(0, [0.0])
     return sum(saved.values())
 
 
-def _seconds_per_step(trainer: Trainer, device: torch.device) -> float:
-    for _ in range(WARM_UP):
-        trainer.step()
+def _seconds_per_step(steps: Steps, device: torch.device) -> float:
+    steps.take(0, [0.0] * WARM_UP)
     _wait(device)
     start = time.perf_counter()
-    for _ in range(TIMED):
-        trainer.step()
+    steps.take(WARM_UP, [0.0] * TIMED)
     _wait(device)
     return (time.perf_counter() - start) / TIMED
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from lengthwise.errors import InputError
 from lengthwise.experiments.assess import assess, training_accuracies
-from lengthwise.experiments.build import Parts, build, choose_device, stack_key, training_data
+from lengthwise.experiments.build import Parts, build, choose_device, stack_key, training_steps
 from lengthwise.experiments.config import RunConfig
 from lengthwise.experiments.environment import environment
 from lengthwise.experiments.progress import TrainingBar
@@ -79,9 +79,7 @@ class StackRun:
         self.claims, self.console = claims, console
         self.names = [claim.folder.name for claim in claims]
         self.parts: Parts = build([claim.config for claim in claims], device)
-        config = self.parts.configs[0].training
-        data = training_data(self.parts, device)
-        self.trainer = Trainer(self.parts.model, data, config, self.parts.seeds)
+        self.trainer = Trainer(self.parts.model, training_steps(self.parts), self.parts.configs[0].training)
         self._resume()
 
     def run(self) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rich.markup import escape
 from rich.table import Table
 
 from lengthwise.records.intervals import interval
@@ -18,7 +19,7 @@ def record_table(records: Sequence[Record]) -> Table:
         low, high = interval(r.correct, r.total, r.selection == "enumerated")
         share = f"{100 * r.correct / r.total:.2f}"
         between = "whole domain" if r.selection == "enumerated" else f"{100 * low:.2f} – {100 * high:.2f}"
-        table.add_row(r.domain, r.reference, r.mode, str(r.correct), str(r.total), share, between)
+        table.add_row(escape(r.domain), r.reference, r.mode, str(r.correct), str(r.total), share, between)
     return table
 
 
@@ -34,7 +35,7 @@ def failure_table(records: Sequence[Record]) -> Table:
             if metric.startswith("first_wrong")
         ]
         table.add_row(
-            domain,
+            escape(domain),
             str(counts["exact"]),
             str(counts["malformed"]),
             str(counts["wrong_length"]),

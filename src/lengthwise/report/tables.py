@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 from rich import box
+from rich.markup import escape
 from rich.table import Table
 
 from lengthwise.theory.coverage import PositionCoverage
@@ -45,7 +46,7 @@ def prediction_table(predictions: Predictions) -> Table:
     table = new_table("test on", "model computes", "accuracy %", "exactly", "paper says %", "theorem")
     for row in predictions.rows:
         table.add_row(
-            str(row.domain),
+            escape(str(row.domain)),
             "no prediction" if row.hypothesis is None else str(row.hypothesis),
             percent(row.accuracy),
             short_fraction(row.accuracy),

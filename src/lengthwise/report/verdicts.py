@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
 from lengthwise.records.verdicts import FAILS, GATE, HOLDS, TOLERANCE, UNDECIDED, Measured, Verdict
@@ -23,7 +24,7 @@ def verdict_table(rows: Sequence[Verdict], title: str | None = None) -> Table:
     )
     for row in rows:
         table.add_row(
-            str(row.prediction.domain),
+            escape(str(row.prediction.domain)),
             str(row.prediction.hypothesis or "no prediction"),
             percent(row.expected),
             measured_text(row.accuracy),

@@ -47,7 +47,11 @@ class Case:
 
     @property
     def in_distribution(self) -> bool:
-        return set(self.test.parts) <= set(self.train.parts)
+        """Parts of one length are nested, so the smaller one lies inside."""
+        return all(
+            any(part.length == known.length and part.size <= known.size for known in self.train.parts)
+            for part in self.test.parts
+        )
 
     @property
     def meets_assumption(self) -> bool:

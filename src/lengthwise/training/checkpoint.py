@@ -5,10 +5,10 @@ in one step. A crash at any moment leaves state.json naming a whole file.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -33,8 +33,8 @@ class CheckpointState(BaseModel):
     """Seconds of training so far."""
     records_size: int
     """Length of records.jsonl that belongs to this state."""
-    tensors: str
-    """File that holds the tensors."""
+    tensors: Annotated[str, Field(pattern=r"^step-\d+(-done)?\.safetensors$")]
+    """File beside this one that holds the tensors."""
     tensors_size: int
     """Its length, to notice a file cut short."""
 
@@ -42,7 +42,8 @@ class CheckpointState(BaseModel):
 def save_checkpoint(
     folder: Path, tensors: dict[str, Tensor], *, step: int, finished: bool, seconds: float, records_size: int
 ) -> None:
-    name = f"step-{step:09d}.safetensors"
+    # A run stopped in its last step saves that step twice, before and after its last evaluation.
+    name = f"step-{step:09d}{'-done' if finished else ''}.safetensors"
     whole = {key: tensor.detach().to("cpu", copy=True).contiguous() for key, tensor in tensors.items()}
     replace_file(folder / name, lambda aside: _write_tensors(whole, aside))
     state = CheckpointState(
@@ -54,9 +55,14 @@ def save_checkpoint(
         tensors_size=(folder / name).stat().st_size,
     )
     write_json(folder / "state.json", state.model_dump())
-    for old in folder.glob("step-*"):
-        if old.name != name:
-            old.unlink(missing_ok=True)
+    remove_leftovers(folder, state)
+
+
+def remove_leftovers(folder: Path, state: CheckpointState) -> None:
+    """Drop tensors that state.json does not name: older ones, or some that a crash left behind."""
+    for path in folder.glob("step-*"):
+        if path.name != state.tensors:
+            path.unlink(missing_ok=True)
 
 
 def _write_tensors(tensors: dict[str, Tensor], path: Path) -> None:

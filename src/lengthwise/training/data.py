@@ -41,7 +41,7 @@ class TrainingMember:
 
 
 class TrainingData:
-    """Called with a step number, an int or a device scalar, gives that step's batch."""
+    """Called with the index of a first problem, an int or a device scalar, gives the batch from there on."""
 
     def __init__(
         self,
@@ -61,8 +61,8 @@ class TrainingData:
         keys = [derive(m.seed, "offset") for m in members]
         self.offset_keys = torch.tensor(keys, device=device).reshape(-1, 1)
 
-    def __call__(self, step: int | Tensor) -> Batch:
-        indices = self.within_batch + step * len(self.within_batch)
+    def __call__(self, first: int | Tensor) -> Batch:
+        indices = self.within_batch + first
         a, b = self.pairs(indices)
         tokens = self.layout.encode(a, b, self.answers(a, b))
         positions = number_tokens(self.encoding, tokens.significance, tokens.number, self._offset(indices))

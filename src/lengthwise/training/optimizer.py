@@ -4,96 +4,118 @@ Muon replaces the averaged gradient of a matrix by the nearest matrix whose sing
 that every direction of the matrix learns at the same speed. The Newton-Schulz iteration that finds it is
 batched over all matrices of equal shape, over layers and members at once.
 
-Shapes: M members, I and O features in and out, N matrices of one shape.
+Shapes: M members, N parameters of a member, I and O features in and out.
 """
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from lengthwise.training.config import TrainingConfig
+from lengthwise.training.flat import FlatGroup, flatten
 
 EPSILON = 1e-8
 NEWTON_SCHULZ_STEPS = 5
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)  # tuned for speed by Muon's authors: values end near 1, not at 1
 
 
-@dataclass(frozen=True)
-class Averages:
-    """AdamW's state of one parameter."""
-
-    gradient: Tensor
-    square: Tensor
-
-
 class Optimizer:
-    """One step of a stack's optimizer. The caller gives the step's number and the schedule's factor."""
+    """Updates a stack. A member whose gradient is no longer finite is frozen, the others go on."""
 
     def __init__(self, model: nn.Module, config: TrainingConfig) -> None:
         self.config = config
-        named = dict(model.named_parameters())
-        matrices = {name: p for name, p in named.items() if _is_block_matrix(name, p)}
-        self.muon = matrices if config.optimizer == "muon" else {}
-        self.adamw = {name: p for name, p in named.items() if name not in self.muon}
-        self.momenta = {name: torch.zeros_like(p) for name, p in self.muon.items()}
-        self.averages = {
-            name: Averages(torch.zeros_like(p), torch.zeros_like(p)) for name, p in self.adamw.items()
-        }
+        self.matrices, self.others = flatten(model)
+        self.uses_muon = config.optimizer == "muon"
+        self.means = [torch.zeros_like(group.values) for group in self.groups]  # Muon's momentum is one too
+        self.squares = [torch.zeros_like(group.values) for group in self.adamw_groups]
+        self.alive = torch.ones(len(self.others.values), 1, device=self.others.values.device)
+
+    @property
+    def groups(self) -> list[FlatGroup]:
+        return [self.others, self.matrices]
+
+    @property
+    def adamw_groups(self) -> list[FlatGroup]:
+        return self.groups[:1] if self.uses_muon else self.groups
 
     @torch.no_grad()
-    def step(self, number: int, factor: float) -> Tensor:
+    def step(self, number: int | Tensor, factor: float | Tensor) -> Tensor:
         """Update after the backward pass of step `number` (from 1), with learning rates scaled by `factor`.
 
         Returns the gradient norm of each member [M], before clipping.
         """
-        norms = self._clip()
-        self._adamw_step(number, factor * self.config.learning_rate)
-        self._muon_step(factor * self.config.muon_learning_rate)
-        for parameter in (*self.adamw.values(), *self.muon.values()):
-            parameter.grad = None
+        return self.update([group.take_gradient() for group in self.groups], number, factor)
+
+    @torch.no_grad()
+    def update(self, gradients: list[Tensor], number: int | Tensor, factor: float | Tensor) -> Tensor:
+        """The same with the gradients [M, N] of the groups given."""
+        norms = sum_of_squares(gradients).sqrt()
+        self.alive *= norms.isfinite().unsqueeze(1)
+        scale = (self.config.clip / (norms + 1e-6)).clamp(max=1.0).unsqueeze(1)
+        for index, group in enumerate(self.adamw_groups):
+            adamw(
+                group.values,
+                self.means[index],
+                self.squares[index],
+                torch.where(self.alive > 0, gradients[index] * scale, 0.0),
+                rate=self.alive * factor * self.config.learning_rate,
+                decay=group.decays * self.config.weight_decay,
+                betas=self.config.betas,
+                number=number,
+            )
+        if self.uses_muon:
+            muon(
+                self.matrices,
+                self.means[1],
+                torch.where(self.alive > 0, gradients[1] * scale, 0.0),
+                rate=self.alive * factor * self.config.muon_learning_rate,
+                decay=self.config.weight_decay,
+                momentum=self.config.muon_momentum,
+            )
         return norms
 
     def state(self) -> dict[str, Tensor]:
         """Every tensor that the next step depends on, each with its leading member axis."""
-        tensors = {f"{name}/momentum": momentum for name, momentum in self.momenta.items()}
-        for name, averages in self.averages.items():
-            tensors[f"{name}/gradient"] = averages.gradient
-            tensors[f"{name}/square"] = averages.square
-        return tensors
+        means = {f"means/{index}": tensor for index, tensor in enumerate(self.means)}
+        squares = {f"squares/{index}": tensor for index, tensor in enumerate(self.squares)}
+        return {**means, **squares, "alive": self.alive}
 
-    def _clip(self) -> Tensor:
-        gradients = [_gradient(p) for p in (*self.adamw.values(), *self.muon.values())]
-        squares = torch.stack([g.flatten(1).square().sum(1) for g in gradients])
-        norms = squares.sum(0).sqrt()
-        scale = (self.config.clip / (norms + 1e-6)).clamp(max=1.0)
-        for gradient in gradients:
-            gradient.mul_(_along_members(scale, gradient))
-        return norms
 
-    def _adamw_step(self, number: int, rate: float) -> None:
-        first, second = self.config.betas
-        for name, parameter in self.adamw.items():
-            gradient, averages = _gradient(parameter), self.averages[name]
-            averages.gradient.lerp_(gradient, 1 - first)
-            averages.square.mul_(second).addcmul_(gradient, gradient, value=1 - second)
-            spread = averages.square.sqrt().div_((1 - second**number) ** 0.5).add_(EPSILON)
-            if _decays(parameter):
-                parameter.mul_(1 - rate * self.config.weight_decay)
-            parameter.addcdiv_(averages.gradient, spread, value=-rate / (1 - first**number))
+def sum_of_squares(gradients: list[Tensor]) -> Tensor:
+    """[M]"""
+    first, *others = (gradient.square().sum(1) for gradient in gradients)
+    return sum(others, first)
 
-    def _muon_step(self, rate: float) -> None:
-        keep = self.config.muon_momentum
-        directions: dict[str, Tensor] = {}
-        for name, parameter in self.muon.items():
-            gradient = _gradient(parameter)
-            momentum = self.momenta[name].lerp_(gradient, 1 - keep)
-            directions[name] = gradient.lerp_(momentum, keep)
-        for name, update in _orthogonal_directions(directions).items():
-            parameter = self.muon[name]
-            parameter.mul_(1 - rate * self.config.weight_decay).sub_(update, alpha=rate)
+
+def adamw(
+    values: Tensor,
+    means: Tensor,
+    squares: Tensor,
+    gradient: Tensor,
+    *,
+    rate: Tensor,
+    decay: Tensor,
+    betas: tuple[float, float],
+    number: int | Tensor,
+) -> None:
+    """Update values, means and squares [M, N] in place, with a rate [M, 1] and a decay [N] of their own."""
+    first, second = betas
+    means.lerp_(gradient, 1 - first)
+    squares.mul_(second).addcmul_(gradient, gradient, value=1 - second)
+    spread = squares.sqrt() / (1 - second**number) ** 0.5 + EPSILON
+    values.mul_(1 - rate * decay).sub_(rate / (1 - first**number) * means / spread)
+
+
+def muon(
+    group: FlatGroup, means: Tensor, gradient: Tensor, *, rate: Tensor, decay: float, momentum: float
+) -> None:
+    """Update matrices [M, N] in place, by Nesterov's momentum made orthogonal."""
+    means.lerp_(gradient, 1 - momentum)
+    directions = group.named(gradient.lerp(means, momentum))
+    updates = [update.flatten(1) for update in _orthogonal_directions(directions).values()]
+    group.values.mul_(1 - rate * decay).sub_(rate * torch.cat(updates, dim=1))
 
 
 def learning_rate_factor(config: TrainingConfig, step: int, progress: float) -> float:
@@ -104,25 +126,6 @@ def learning_rate_factor(config: TrainingConfig, step: int, progress: float) -> 
     if config.schedule == "cosine":
         return rise * (0.1 + 0.9 * (1 + math.cos(math.pi * min(1.0, progress))) / 2)
     return rise
-
-
-def _is_block_matrix(name: str, parameter: nn.Parameter) -> bool:
-    """Embeddings and heads are tables of vectors, not maps between them: they stay with AdamW."""
-    return name.startswith("blocks.") and parameter.dim() == 3 and parameter.shape[1] > 1
-
-
-def _decays(parameter: nn.Parameter) -> bool:
-    """Biases and the scales of norms, [M, 1, C], do not decay."""
-    return parameter.dim() > 2 and parameter.shape[1] > 1
-
-
-def _gradient(parameter: nn.Parameter) -> Tensor:
-    assert parameter.grad is not None, "a parameter took no part in the loss"
-    return parameter.grad
-
-
-def _along_members(values: Tensor, like: Tensor) -> Tensor:
-    return values.view(-1, *[1] * (like.dim() - 1))
 
 
 def _orthogonal_directions(directions: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -157,6 +160,6 @@ def newton_schulz(matrices: Tensor) -> Tensor:
     x = matrices.bfloat16() if matrices.is_cuda else matrices
     x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
     for _ in range(NEWTON_SCHULZ_STEPS):
-        gram = x @ x.mT
-        x = a * x + (b * gram + c * gram @ gram) @ x
+        gram = torch.bmm(x, x.mT)
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
     return x.to(matrices.dtype)

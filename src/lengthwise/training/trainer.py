@@ -1,29 +1,22 @@
-"""The training loop of a stack.
-
-    trainer = Trainer(model, data, config, seeds)
-    trainer.run(Callbacks(...))
+"""The training loop of a stack: steps, and between them evaluations and checkpoints.
 
 A step is a function of its number and the state: the batch comes from the members' streams, dropout from a
 generator seeded by the step, the learning rate from the schedule. So a run that is killed and resumed ends in
 the same bits as one that was not.
 """
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-import torch
 from torch import Tensor
-from torch.nn import functional
 
 from lengthwise.errors import InputError
 from lengthwise.model.gpt import GPT
-from lengthwise.tokens import derive
 from lengthwise.training.config import TrainingConfig
-from lengthwise.training.data import Batch, TrainingData
-from lengthwise.training.optimizer import Optimizer, learning_rate_factor
+from lengthwise.training.optimizer import learning_rate_factor
+from lengthwise.training.steps import Steps
 
 Measured = TypeVar("Measured")
 
@@ -40,6 +33,8 @@ class Progress:
     """Whether training is over and its last evaluation recorded."""
     losses: list[float] = field(default_factory=list[float])
     """Mean loss of each member since the evaluation before, as of the last one."""
+    alive: list[bool] = field(default_factory=list[bool])
+    """Whether each member's gradients have stayed finite."""
 
 
 @dataclass(frozen=True)
@@ -57,19 +52,14 @@ class Callbacks:
 
 
 class Trainer:
-    def __init__(self, model: GPT, data: TrainingData, config: TrainingConfig, seeds: Sequence[int]) -> None:
-        self.model, self.data, self.config = model, data, config
-        self.optimizer = Optimizer(model, config)
-        self.progress = Progress()
-        self.loss_sums = torch.zeros(model.members, device=model.device)
-        self.loss_steps = torch.zeros(model.members, device=model.device)
-        self.dropout_key = derive(seeds[0], "dropout")
+    def __init__(self, model: GPT, steps: Steps, config: TrainingConfig) -> None:
+        self.model, self.steps, self.config = model, steps, config
+        self.progress = Progress(alive=[True] * model.members)
 
     def state(self) -> dict[str, Tensor]:
         """Every tensor that what follows depends on, each with its leading member axis."""
         model = {f"model/{name}": tensor for name, tensor in self.model.state_dict().items()}
-        optimizer = {f"optimizer/{name}": tensor for name, tensor in self.optimizer.state().items()}
-        return {**model, **optimizer, "losses/sums": self.loss_sums, "losses/steps": self.loss_steps}
+        return {**model, **{f"training/{name}": tensor for name, tensor in self.steps.state().items()}}
 
     def run(self, callbacks: Callbacks) -> None:
         """Train to the end, which is a number of steps, of seconds, or a target; or until asked to stop."""
@@ -78,7 +68,7 @@ class Trainer:
         if self.progress.step == 0:
             self._measure(callbacks.evaluate)
         while not self._over():
-            self._timed_step()
+            self._advance()
             callbacks.after_step(self.progress)
             if self._due(self.config.evaluate_every):
                 accuracies = self._measure(callbacks.evaluate)
@@ -93,21 +83,16 @@ class Trainer:
         self.progress.finished = True
         self._checkpoint(callbacks)
 
-    def step(self) -> Tensor:
-        """One update. Returns the loss of each member [M]."""
-        number = self.progress.step
-        torch.manual_seed(self.dropout_key + number)
-        self.model.train()
-        losses = answer_losses(self.model, self.data(number))
-        losses.sum().backward()
-        self.optimizer.step(number + 1, learning_rate_factor(self.config, number, self._share_done()))
-        return losses.detach()
-
-    def _timed_step(self) -> None:
-        start = time.perf_counter()
-        self.loss_sums += self.step()
-        self.loss_steps += 1
-        self.progress.step += 1
+    def _advance(self) -> None:
+        """As many steps as can be taken at once: up to the next evaluation, checkpoint or the end."""
+        start, step = time.perf_counter(), self.progress.step
+        ends = [every - step % every for every in (self.config.evaluate_every, self.config.checkpoint_every)]
+        count = min(self.steps.most, self.config.steps - step, *ends)
+        shares = [self._share_done() + k / self.config.steps for k in range(count)]
+        self.steps.take(
+            step, [learning_rate_factor(self.config, step + k, share) for k, share in enumerate(shares)]
+        )
+        self.progress.step += count
         self.progress.seconds += time.perf_counter() - start
 
     def _share_done(self) -> float:
@@ -122,36 +107,26 @@ class Trainer:
         return self.progress.step % every == 0 and not self._over()
 
     def _measure(self, evaluate: Callable[[Progress], Measured]) -> Measured:
-        self._refuse_nonfinite()
-        if self.loss_steps[0] > 0:
-            self.progress.losses = (self.loss_sums / self.loss_steps).tolist()
+        self._look()
+        losses = self.steps.losses
+        if losses.steps > 0:
+            self.progress.losses = (losses.sums / losses.steps).tolist()
         self.model.eval()
         measured = evaluate(self.progress)
-        self.loss_sums.zero_()
-        self.loss_steps.zero_()
+        losses.clear()
         return measured
 
     def _checkpoint(self, callbacks: Callbacks) -> None:
-        self._refuse_nonfinite()
+        self._look()
         callbacks.checkpoint(self.progress)
 
-    def _refuse_nonfinite(self) -> None:
-        """Before anything is written: a checkpoint or a record of a broken model helps nobody."""
+    def _look(self) -> None:
+        """See which members still live, before anything is written: a broken model helps nobody."""
         start = time.perf_counter()
-        sums = self.loss_sums.tolist()  # waits for the device: still part of the steps' time
+        self.progress.alive = self.steps.alive()  # waits for the device: still part of the steps' time
         self.progress.seconds += time.perf_counter() - start
-        broken = [k for k, loss in enumerate(sums) if not math.isfinite(loss)]
-        if broken:
+        if not any(self.progress.alive):
             raise InputError(
-                f"the loss of member {broken[0]} is no longer finite at step {self.progress.step}; "
+                f"the loss is no longer finite at step {self.progress.step}; "
                 "the last checkpoint is intact, a lower learning rate may help"
             )
-
-
-def answer_losses(model: GPT, batch: Batch) -> Tensor:
-    """Mean cross-entropy per answer token, for each member [M]."""
-    logits = model(batch.ids[..., :-1], batch.positions[..., :-1], tail=batch.tail)
-    targets = batch.ids[..., -batch.tail :]
-    losses = functional.cross_entropy(logits.flatten(0, 2), targets.flatten(), reduction="none")
-    counts = batch.answer[..., -batch.tail :].expand_as(targets).float()
-    return (losses.view_as(counts) * counts).sum((1, 2)) / counts.sum((1, 2))

@@ -1,0 +1,130 @@
+"""Training steps on a GPU as CUDA graphs: everything about speed on a GPU is in this file.
+
+A step is launched as one recorded graph: no Python, no launch gaps. Data come from a second graph that makes
+the batches of a whole window of steps at once. Forward and backward pass are compiled; the matrices are cast
+to bfloat16 in one pass, and their gradients come back as one tensor.
+
+Shapes: M members, B problems of a step, T tokens, W steps of a window, N parameters of a member.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import torch
+from torch import Tensor
+from torch.func import functional_call
+
+from lengthwise.model.gpt import GPT
+from lengthwise.training.data import Batch, TrainingData
+from lengthwise.training.optimizer import Optimizer
+from lengthwise.training.steps import Losses, answer_losses, step_state
+
+WINDOW = 32
+WARM_UP = 3  # calls before capture: compilation, workspaces, autotuning
+
+
+class GraphSteps:
+    """Built with data that make WINDOW batches at a call. Training state is as it was after the capture."""
+
+    most = WINDOW
+
+    def __init__(
+        self, model: GPT, data: TrainingData, optimizer: Optimizer, batch: int, dropout_key: int
+    ) -> None:
+        self.model, self.data, self.optimizer = model, data, optimizer
+        self.batch, self.dropout_key = batch, dropout_key
+        device = model.device
+        self.losses = Losses(model.members, device)
+        self.first_problem = torch.zeros((), dtype=torch.long, device=device)
+        self.cursor = torch.zeros(1, dtype=torch.long, device=device)
+        self.numbers = torch.ones(WINDOW, device=device)
+        self.factors = torch.zeros(WINDOW, device=device)
+        made = data(self.first_problem)
+        self.window, self.tail = [part.clone() for part in made[:3]], made.tail
+        self.loss = torch.compile(partial(_losses, model, optimizer), fullgraph=True)
+        self.update = torch.compile(optimizer.update, fullgraph=True)
+        self._record()
+
+    def take(self, first: int, factors: Sequence[float]) -> None:
+        steps = torch.arange(first, first + WINDOW)
+        self.numbers.copy_(steps + 1)
+        self.factors[: len(factors)] = torch.tensor(factors)
+        self.first_problem.fill_(first * self.batch)
+        self.cursor.zero_()
+        self.fill.replay()
+        for number in range(first, first + len(factors)):
+            torch.cuda.manual_seed(self.dropout_key + number)
+            self.step.replay()
+
+    def alive(self) -> list[bool]:
+        return (self.optimizer.alive.flatten() > 0).tolist()
+
+    def state(self) -> dict[str, Tensor]:
+        return step_state(self.optimizer, self.losses)
+
+    def _record(self) -> None:
+        """Capture both graphs, and undo what warming up did to the state."""
+        self.model.train()
+        kept = {id(t): t.clone() for t in self._mutable()}
+        self.fill = _capture(self._fill_window)
+        self.step = _capture(self._one_step)
+        for tensor in self._mutable():
+            tensor.copy_(kept[id(tensor)])
+
+    def _mutable(self) -> list[Tensor]:
+        values = [group.values for group in self.optimizer.groups]
+        return [*values, *self.state().values(), self.cursor]
+
+    def _fill_window(self) -> None:
+        for held, fresh in zip(self.window, self.data(self.first_problem)[:3], strict=True):
+            held.copy_(fresh)
+
+    def _one_step(self) -> None:
+        batch = self._current_batch()
+        leaves = [group.values.detach().requires_grad_() for group in self.optimizer.groups]
+        losses = self.loss(leaves, batch)
+        gradients = torch.autograd.grad(losses.sum(), leaves)
+        number, factor = (table.index_select(0, self.cursor) for table in (self.numbers, self.factors))
+        self.update(list(gradients), number, factor)
+        self.losses.add(losses.detach())
+        self.cursor += 1
+
+    def _current_batch(self) -> Batch:
+        """The cursor's batch of the window; what all steps share is not cut."""
+        ids, positions, answer = (self._cut(part) if _per_step(part) else part for part in self.window)
+        return Batch(ids, positions, answer, self.tail)
+
+    def _cut(self, part: Tensor) -> Tensor:
+        return part.unflatten(1, (WINDOW, self.batch)).index_select(1, self.cursor).squeeze(1)
+
+
+def _losses(model: GPT, optimizer: Optimizer, leaves: list[Tensor], batch: Batch) -> Tensor:
+    """The losses as a function of the flat parameters."""
+    others, matrices = optimizer.groups
+    weights = {
+        **others.named(leaves[0]),
+        **matrices.named(leaves[1].to(model.compute_dtype)),
+    }
+
+    def with_weights(ids: Tensor, positions: Tensor, *, tail: int) -> Tensor:
+        return functional_call(model, weights, (ids, positions), {"tail": tail})
+
+    return answer_losses(with_weights, batch)
+
+
+def _per_step(part: Tensor) -> bool:
+    """Whether a part of a window differs from problem to problem, as [M or 1, W B, T] does."""
+    return part.dim() == 3 and part.shape[1] > 1
+
+
+def _capture(work: Callable[[], None]) -> torch.cuda.CUDAGraph:
+    aside = torch.cuda.Stream()
+    aside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(aside):
+        for _ in range(WARM_UP):
+            work()
+    torch.cuda.current_stream().wait_stream(aside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        work()
+    return graph

@@ -1,0 +1,97 @@
+"""Taking training steps. This is the plain way, for any device; training/graph.py is the fast one for GPUs.
+
+Shapes: M members.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from lengthwise.model.gpt import GPT
+from lengthwise.training.data import Batch, TrainingData
+from lengthwise.training.optimizer import Optimizer
+
+
+class Logits(Protocol):
+    """A model as a function: logits [M, B, tail, V]."""
+
+    def __call__(self, ids: Tensor, positions: Tensor, *, tail: int) -> Tensor: ...
+
+
+class Losses:
+    """Each member's loss, summed up since it was last looked at."""
+
+    def __init__(self, members: int, device: torch.device) -> None:
+        self.sums = torch.zeros(members, device=device)
+        self.counts = torch.zeros(members, device=device)
+
+    def add(self, losses: Tensor) -> None:
+        self.sums += losses
+        self.counts += 1
+
+    @property
+    def steps(self) -> int:
+        return int(self.counts[0])
+
+    def clear(self) -> None:
+        self.sums.zero_()
+        self.counts.zero_()
+
+
+class Steps(Protocol):
+    """Takes steps of a stack and keeps their losses."""
+
+    losses: Losses
+    most: int
+    """Steps that may be taken at once."""
+
+    def take(self, first: int, factors: Sequence[float]) -> None:
+        """Take steps `first`, `first` + 1, ..., one per factor of the learning rate."""
+        ...
+
+    def alive(self) -> list[bool]: ...
+
+    def state(self) -> dict[str, Tensor]: ...
+
+
+class PlainSteps:
+    most = 1
+
+    def __init__(
+        self, model: GPT, data: TrainingData, optimizer: Optimizer, batch: int, dropout_key: int
+    ) -> None:
+        self.model, self.data, self.optimizer = model, data, optimizer
+        self.batch, self.dropout_key = batch, dropout_key
+        self.losses = Losses(model.members, model.device)
+
+    def take(self, first: int, factors: Sequence[float]) -> None:
+        self.model.train()
+        for number, factor in enumerate(factors, start=first):
+            torch.manual_seed(self.dropout_key + number)
+            losses = answer_losses(self.model, self.data(number * self.batch))
+            losses.sum().backward()
+            self.optimizer.step(number + 1, factor)
+            self.losses.add(losses.detach())
+
+    def alive(self) -> list[bool]:
+        return (self.optimizer.alive.flatten() > 0).tolist()
+
+    def state(self) -> dict[str, Tensor]:
+        return step_state(self.optimizer, self.losses)
+
+
+def step_state(optimizer: Optimizer, losses: Losses) -> dict[str, Tensor]:
+    """Every tensor that later steps and their records depend on, each with its leading member axis."""
+    return {**optimizer.state(), "loss_sums": losses.sums, "loss_counts": losses.counts}
+
+
+def answer_losses(model: Logits, batch: Batch) -> Tensor:
+    """Mean cross-entropy per answer token, for each member [M]."""
+    logits = model(batch.ids[..., :-1], batch.positions[..., :-1], tail=batch.tail)
+    targets = batch.ids[..., -batch.tail :]
+    losses = functional.cross_entropy(logits.flatten(0, 2), targets.flatten(), reduction="none")
+    counts = batch.answer[..., -batch.tail :].expand_as(targets).float()
+    return (losses.view_as(counts) * counts).sum((1, 2)) / counts.sum((1, 2))

@@ -1,0 +1,250 @@
+"""Exact match by one pass equals exact match by decoding; probabilities on a model made by hand."""
+
+import pytest
+import torch
+from fakes import SURE, PerfectModel, TheoryModel, tiny_config
+
+from lengthwise.arithmetic import Domain, Task
+from lengthwise.evaluation import score as scoring
+from lengthwise.evaluation.failures import decode, split_failures
+from lengthwise.evaluation.measure import MeasuredMember, Row, measure, measure_decoded, seen_share
+from lengthwise.evaluation.problems import Problems
+from lengthwise.evaluation.references import reference_answers
+from lengthwise.evaluation.score import Subject, score
+from lengthwise.experiments.assess import assess, assess_decoded, domain_rows
+from lengthwise.experiments.build import Parts, build, training_steps
+from lengthwise.model.positions import find_encoding
+from lengthwise.theory.hypotheses import TRUTH, Hypothesis
+from lengthwise.tokens import build_layout, from_ints
+
+CPU = torch.device("cpu")
+LEARNED = find_encoding("learned")
+FAST = {"batch": 64, "learning_rate": 3e-3}
+
+
+def stack(encoding, steps, embedding_std=0.3):
+    """Two members in base 2, trained for a while: long enough to be right at times, not always."""
+    configs = [
+        tiny_config(
+            base=2,
+            test="D1..4",
+            encoding=encoding,
+            seed=seed,
+            model={"width": 32, "tied": False, "embedding_std": embedding_std},
+            training=FAST,
+        )
+        for seed in (1, 2)
+    ]
+    parts = build(configs, CPU)
+    training_steps(parts).take(0, [1.0] * steps)
+    parts.model.eval()
+    return parts
+
+
+@pytest.fixture(scope="module", params=[("learned", 0), ("learned", 150), ("coupled", 150)])
+def parts(request):
+    return stack(*request.param), request.param[1]
+
+
+def test_teacher_forcing_counts_what_decoding_counts(parts):
+    """Against truth and against a hypothesis that differs from it, on every domain, problem by problem."""
+    parts, steps = parts
+    subject = Subject(parts.model, parts.layout, parts.encoding)
+    tasks, width = [c.task_object for c in parts.configs], parts.layout.answer_width
+    support = torch.ones(2, width, len(parts.layout.vocabulary), dtype=torch.bool)
+    right, wrong = 0, 0
+    for row in domain_rows(parts):
+        pair = row.problems.a, row.problems.b
+        answers = decode(parts.model, parts.layout, parts.encoding, pair)
+        for hypothesis in (TRUTH, Hypothesis("truncated", 2), Hypothesis("windowed", 2)):
+            reference = reference_answers(tasks, [hypothesis] * 2, *pair, width)
+            forced = score(subject, pair, reference, support)
+            decoded = split_failures(answers, reference, parts.layout)
+            assert torch.equal(forced.exact, decoded.exact)
+            # Up to its first wrong digit a decoded answer is the reference, so there both see the same.
+            firsts = torch.where(forced.right.all(-1), 0, (~forced.right).int().argmax(-1) + 1)
+            seen = decoded.first_wrong > 0
+            assert torch.equal(firsts[seen], decoded.first_wrong[seen])
+            right += int(forced.exact.sum())
+            wrong += int((~forced.exact).sum())
+    assert wrong > 100
+    assert right > 100 or steps == 0, "a trained model should be right at times, or this proves little"
+
+
+def test_chunks_do_not_matter(parts, monkeypatch):
+    parts, _ = parts
+    subject = Subject(parts.model, parts.layout, parts.encoding)
+    row = domain_rows(parts)[-1]
+    pair = row.problems.a, row.problems.b
+    reference = reference_answers([c.task_object for c in parts.configs], [TRUTH] * 2, *pair, 5)
+    support = torch.ones(2, 5, len(parts.layout.vocabulary), dtype=torch.bool)
+    whole = score(subject, pair, reference, support)
+    monkeypatch.setattr(scoring, "CHUNK_TOKENS", 7 * parts.layout.length * 2)
+    cut = score(subject, pair, reference, support)
+    assert torch.equal(whole.exact, cut.exact)
+    torch.testing.assert_close(whole.probability, cut.probability)
+    answers = decode(parts.model, parts.layout, parts.encoding, pair)
+    assert torch.equal(answers, decode(parts.model, parts.layout, parts.encoding, pair, chunk=7))
+
+
+def test_records_of_both_modes_agree(parts):
+    parts, _ = parts
+    names = ["one", "two"]
+    forced = assess(parts, names, 3, detail=False)
+    decoded = assess_decoded(parts, names, 3, domain_rows(parts))
+    by_mode = [
+        {(r.run, r.domain): r.correct for r in records if (r.metric, r.reference) == ("exact", "truth")}
+        for records in (forced, decoded)
+    ]
+    assert by_mode[0] == by_mode[1] and len(by_mode[0]) == 8
+    assert {r.mode for r in forced} == {"forced"} and {r.mode for r in decoded} == {"decoded"}
+    for run in names:
+        for domain in ("D1", "D2", "D3", "D4"):
+            own = [r for r in decoded if (r.run, r.domain) == (run, domain)]
+            assert sum(r.correct for r in own) == own[0].total, "every answer is right or fails in one way"
+
+
+class Spread:
+    """Gives each answer position of the truth the probabilities named, whatever the problem."""
+
+    def __init__(self, layout, task, probabilities):
+        self.perfect, self.layout = PerfectModel(layout, [task]), layout
+        self.logits = torch.tensor(probabilities).log()
+
+    def __call__(self, ids, positions, *, tail):
+        sure = self.perfect(ids, positions, tail=tail).bool()
+        logits = torch.full(sure.shape, -30.0)
+        digits = self.logits.shape[0]
+        logits[:, :, :digits, : self.logits.shape[1]] = self.logits
+        logits[:, :, digits:][sure[:, :, digits:]] = SURE
+        return logits
+
+
+def test_probabilities_of_a_hand_made_model():
+    """Base 4, one problem, 1 + 2 = 03: digit probabilities are what was put in, and so is all they imply."""
+    task = Task.parse("add", 4)
+    layout = build_layout("padded", task, 1)
+    pair = from_ints([1], 1, 4)[None], from_ints([2], 1, 4)[None]
+    model = Spread(layout, task, [[0.1, 0.2, 0.3, 0.4], [0.0005, 0.0005, 0.499, 0.5]])
+    truth = from_ints([3], 2, 4)[None]  # digits 3 and 0
+    support = torch.zeros(1, 2, len(layout.vocabulary), dtype=torch.bool)
+    support[0, 0, [1, 3]] = True
+    support[0, 1, 2] = True
+    scores = score(Subject(model, layout, LEARNED), pair, truth, support)
+    assert scores.right.tolist() == [[[True, False]]]
+    assert scores.closed.tolist() == [[True]]
+    assert scores.exact.tolist() == [[False]]
+    assert scores.probability[0, 0].tolist() == pytest.approx([0.4, 0.0005], rel=1e-4)
+    assert scores.weak.tolist() == [[False]], "half a thousandth is out of reach"
+    assert scores.strong.item() == pytest.approx(0.4 * 0.0005, rel=1e-4)
+    assert scores.outside[0, 0].tolist() == pytest.approx([0.4, 0.501], abs=1e-5)
+    expected = -torch.tensor([0.4, 0.0005]).log().sum() / 4  # over two digits, ; and [eos]
+    assert scores.loss.item() == pytest.approx(expected.item(), rel=1e-3)
+    reachable = score(Subject(model, layout, LEARNED), pair, from_ints([2 + 4 * 2], 2, 4)[None], support)
+    assert reachable.weak.tolist() == [[True]]
+    assert reachable.strong.item() == pytest.approx(0.3 * 0.499, rel=1e-4)
+
+
+def test_an_answer_that_does_not_end_is_not_exact():
+    task = Task.parse("add")
+    layout = build_layout("padded", task, 2)
+    perfect = PerfectModel(layout, [task])
+
+    def endless(ids, positions, *, tail):
+        logits = perfect(ids, positions, tail=tail)
+        logits[:, :, -1, layout.vocabulary.end] += 2 * SURE
+        return logits
+
+    pair = from_ints([12, 99], 2, 10)[None], from_ints([34, 99], 2, 10)[None]
+    truth = from_ints([46, 198], 3, 10)[None]
+    support = torch.ones(1, 3, 16, dtype=torch.bool)
+    scores = score(Subject(endless, layout, LEARNED), pair, truth, support)
+    assert scores.right.all() and not scores.closed.any() and not scores.exact.any()
+    assert score(Subject(perfect, layout, LEARNED), pair, truth, support).exact.all()
+
+
+@pytest.mark.parametrize("hypothesis", ["truth", "truncated:1", "windowed:1"])
+def test_decoding_a_fake_model_gives_its_own_answers(hypothesis):
+    task, hypothesis = Task.parse("add", 3), Hypothesis.parse(hypothesis)
+    layout = build_layout("padded", task, 3)
+    numbers = list(range(27))
+    a, b = (from_ints(values, 3, 3)[None] for values in (numbers, numbers[::-1]))
+    model = TheoryModel(layout, [task], [hypothesis])
+    answers = decode(model, layout, LEARNED, (a, b), chunk=10)
+    assert [layout.read_answer(row) for row in answers[0]] == [
+        hypothesis(task, x, y) for x, y in zip(numbers, numbers[::-1], strict=True)
+    ]
+
+
+def given_row(task, pairs, width, hypothesis=None):
+    a, b = (from_ints(values, width, task.base)[None] for values in zip(*pairs, strict=True))
+    return Row(Problems("mine.txt", a, b, "given"), None, [hypothesis])
+
+
+def test_digits_and_details_are_counted_one_by_one():
+    """A model that forgets carries, on four sums whose digits can be checked by eye."""
+    task = Task.parse("add")
+    layout = build_layout("padded", task, 2)
+    pairs = [(12, 34), (18, 34), (99, 1), (50, 50)]
+    # windowed:1 answers 46, 42, 90, 0 where truth is 46, 52, 100, 100.
+    hypothesis = Hypothesis.parse("windowed:1")
+    subject = Subject(TheoryModel(layout, [task], [hypothesis]), layout, LEARNED)
+    member = MeasuredMember("r", 5, task, Domain.parse("D1"), draws=0)
+    records = measure(subject, [member], given_row(task, pairs, 2, hypothesis), 9, detail=True)
+    found = {(r.reference, r.metric): r.correct if r.value is None else r.value for r in records}
+    assert found["truth", "exact"] == found["windowed:1", "coincides"] == 1
+    assert found["windowed:1", "exact"] == 4
+    assert [found["truth", f"digit:{n}"] for n in (1, 2, 3)] == [4, 2, 2]
+    assert found["windowed:1", "weak"] == 4
+    assert found["windowed:1", "strong"] == pytest.approx(1.0, abs=1e-6)
+    # D1 shows all ten digits at position 1, 0 and 1 at position 2, and 0 alone above.
+    assert ("windowed:1", "support:1") not in found
+    assert found["windowed:1", "support:2"] == pytest.approx(3 / 4, abs=1e-6)  # 4, 4 and 9
+    assert found["windowed:1", "support:3"] == pytest.approx(0.0, abs=1e-6)
+    assert all((r.run, r.seed, r.step, r.selection, r.total) == ("r", 5, 9, "given", 4) for r in records)
+
+
+def test_failures_as_records():
+    task = Task.parse("add")
+    layout = build_layout("padded", task, 2)
+    texts = ["640;[eos]", "640;[eos]", "740;[eos]", "650;[eos]", "64;[eos]0", "6+0;[eos]"]
+    answers = torch.tensor([[layout.vocabulary.ids(text) for text in texts]])
+    row = given_row(task, [(12, 34)] * 6, 2)
+    decoded = split_failures(answers, from_ints([46] * 6, 3, 10)[None], layout)
+    member = MeasuredMember("r", 5, task, Domain.parse("D2"), draws=0)
+    records = measure_decoded([member], row, decoded, "truth", 9)
+    assert {r.metric: r.correct for r in records} == {
+        "exact": 2,
+        "malformed": 1,
+        "wrong_length": 1,
+        "first_wrong:1": 1,
+        "first_wrong:2": 1,
+    }
+    assert all((r.mode, r.total, r.reference) == ("decoded", 6, "truth") for r in records)
+
+
+@pytest.mark.parametrize(
+    ("train", "domain", "draws", "distinct", "share"),
+    [
+        ("D4", "D4", 10**6, None, 0.0),  # reserved
+        ("D4", "D1", 10**6, None, 0.0),  # never drawn
+        ("D1", "D1", 0, None, 0.0),
+        ("D1", "D1", 100, None, 1 - 0.99**100),
+        ("D1", "D1", 10**6, None, 1.0),
+        ("D1", "D1", 10**6, 40, 0.4),
+        ("D1+D4", "D1", 100, None, 1 - 0.995**100),
+        ("D1+D4", "D1+D4", 100, None, (1 - 0.995**100) / 2),
+    ],
+)
+def test_share_seen_in_training(train, domain, draws, distinct, share):
+    member = MeasuredMember("r", 0, Task.parse("add"), Domain.parse(train), draws, distinct)
+    assert seen_share(member, Domain.parse(domain)) == pytest.approx(share)
+
+
+def test_a_fake_stands_in_for_a_stack():
+    """What the rest of the tests rely on: an impostor goes through assess like any model."""
+    config = tiny_config()
+    parts = build([config], CPU)
+    fake = Parts([config], parts.layout, parts.encoding, PerfectModel(parts.layout, [config.task_object]))
+    records = assess(fake, ["r"], 0, detail=True)
+    assert all(r.correct == r.total for r in records if r.metric == "exact" and r.reference == "truth")

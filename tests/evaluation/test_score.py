@@ -202,6 +202,10 @@ def test_digits_and_details_are_counted_one_by_one():
     assert found["windowed:1", "support:2"] == pytest.approx(3 / 4, abs=1e-6)  # 4, 4 and 9
     assert found["windowed:1", "support:3"] == pytest.approx(0.0, abs=1e-6)
     assert all((r.run, r.seed, r.step, r.selection, r.total) == ("r", 5, 9, "given", 4) for r in records)
+    perfect = Subject(PerfectModel(layout, [task]), layout, LEARNED)
+    records = measure(perfect, [member], given_row(task, pairs, 2, hypothesis), 9, detail=True)
+    above = [r.value for r in records if r.metric == "support:3"]
+    assert above == pytest.approx([2 / 4], abs=1e-6), "the 1 of 100, twice, where training has always 0"
 
 
 def test_failures_as_records():

@@ -1,4 +1,4 @@
-"""The transformer itself: against Hugging Face's GPT-2, by count, and at its start."""
+"""The transformer itself: against Hugging Face's GPT-2, by count, at its start, and with its options."""
 
 import math
 
@@ -230,7 +230,7 @@ def test_a_full_cache_is_refused():
 
 
 def test_unknown_encoding_names_the_known_ones():
-    with pytest.raises(InputError, match=r"unknown encoding 'leaned': allowed are .*coupled.*learned"):
+    with pytest.raises(InputError, match=r"unknown encoding 'leaned': allowed are none, learned, .*:NAME"):
         GPT(ModelConfig.named("nano"), "leaned", 16, 9, [0])
 
 
@@ -245,3 +245,71 @@ def test_attention_by_its_formula(queries, shape):
     future = torch.ones(7, 7, dtype=torch.bool).triu(1)[-queries:]
     expected = scores.masked_fill(future, -math.inf).softmax(-1) @ v
     torch.testing.assert_close(_mix(q[..., -queries:, :], k, v, bias, dropout=0.0), expected)
+
+
+OPTIONS = [
+    {"normalized_attention": True},
+    {"log_length_scale": True},
+    {"loops": 3},
+    {"normalized_attention": True, "log_length_scale": True, "loops": 2, "layers": 2},
+]
+
+
+@pytest.mark.parametrize("encoding", ["learned", "rotary", "t5", "shaw"])
+@pytest.mark.parametrize("options", OPTIONS)
+def test_options_keep_causality_members_caching_and_gradients(options, encoding):
+    config = ModelConfig.named("nano", embedding_std=0.5, **options)
+    model = GPT(config, encoding, VOCABULARY, 12, [1, 2]).eval()
+    ids, positions = batch(2)
+    logits = model(ids, positions)
+    functional.cross_entropy(logits.flatten(0, -2), ids.flatten()).backward()
+    for name, parameter in model.named_parameters():
+        assert (parameter.grad.flatten(1).abs().amax(1) > 0).all(), name
+    with torch.no_grad():
+        early = model(ids[..., :7], positions[..., :7])
+        torch.testing.assert_close(logits[:, :, :7], early, atol=1e-5, rtol=0)
+        alone = GPT(config, encoding, VOCABULARY, 12, [2]).eval()(ids[1:], positions)
+        torch.testing.assert_close(logits[1:], alone, atol=1e-5, rtol=0)
+        cache = model.cache(batch=5, length=12)
+        pieces = zip(ids.split([5, 4, 1, 1, 1], -1), positions.split([5, 4, 1, 1, 1], -1), strict=True)
+        cached = torch.cat([model(*piece, cache=cache) for piece in pieces], dim=2)
+        torch.testing.assert_close(cached, logits, atol=2e-5, rtol=0)
+
+
+def test_options_leave_initial_weights_alone():
+    plain = build([4]).state_dict()
+    other = build([4], normalized_attention=True, log_length_scale=True).state_dict()
+    assert {name.split(".", 2)[2] for name in other.keys() - plain.keys()} == {"attention.scale"}
+    assert all(torch.equal(plain[name], other[name]) for name in plain)
+
+
+@torch.no_grad()
+def test_scaled_and_normalized_attention_by_its_formula():
+    """As in the probe that reached hundreds of digits: queries and keys over their root mean square, and the
+    query of token t, counted from 0, times a head's factor times log(t + 2)."""
+    model = build([0, 1], normalized_attention=True, log_length_scale=True)
+    attention = model.blocks[0].attention
+    attention.scale.copy_(torch.tensor([[1.0, 2.0, 3.0], [0.5, 1.5, 2.5]]).view(2, 1, 3, 1, 1))
+    x = torch.randn(2, 5, 12, 48, generator=torch.Generator().manual_seed(0))
+    q, k, v = attention.qkv(x).unflatten(-1, (3, 3, 16)).permute(3, 0, 1, 4, 2, 5)
+    q, k = (vectors / vectors.square().mean(-1, keepdim=True).sqrt() for vectors in (q, k))
+    scores = q @ k.mT / 16**0.5 * torch.log(torch.arange(12) + 2.0).unsqueeze(-1) * attention.scale
+    weights = scores.masked_fill(torch.ones(12, 12, dtype=torch.bool).triu(1), -math.inf).softmax(-1)
+    expected = attention.out((weights @ v).transpose(2, 3).flatten(3))
+    y = attention(x, model.encoding, None, None)
+    torch.testing.assert_close(y, expected, atol=1e-5, rtol=1e-4)
+
+
+@torch.no_grad()
+def test_loops_apply_the_blocks_again_to_stream_plus_input():
+    model = build(loops=2)
+    ids, positions = batch(3)
+    embedded = model.tokens(ids) + model.encoding.embed(positions)
+    x = embedded
+    for block in model.blocks:
+        x = block(x, model.encoding, None, None, torch.float32)
+    x = x + embedded
+    for block in model.blocks:
+        x = block(x, model.encoding, None, None, torch.float32)
+    torch.testing.assert_close(model(ids, positions), model._logits(model.norm(x)), atol=1e-6, rtol=0)
+    assert model.parameter_count() == build().parameter_count()

@@ -211,6 +211,7 @@ def test_a_disk_too_full_for_the_state(small_disk):
     with pytest.raises(InputError, match=r"cannot write .*state\.json: No space left"):
         save(small_disk, step=4)
     assert_small(small_disk)
+    assert not list(small_disk.glob("*.new")), "nothing half-written is left to fill the disk"
 
 
 def under_a_file_limit(folder, limit):

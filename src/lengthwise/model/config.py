@@ -1,7 +1,8 @@
 """The shape of a model.
 
->>> ModelConfig.named("nano", dropout=0.1)
-ModelConfig(layers=3, heads=3, width=48, dropout=0.1, bias=False, tied=True, embedding_std=0.02, context=None)
+>>> config = ModelConfig.named("nano", dropout=0.1)
+>>> config.layers, config.heads, config.width, config.dropout
+(3, 3, 48, 0.1)
 """
 
 from collections.abc import Mapping
@@ -47,7 +48,20 @@ class ModelConfig(Config):
     """Standard deviation of the initial token and position embeddings."""
 
     context: PositiveInt | None = None
-    """Rows of a learned position table; by default exactly as many as the layout needs."""
+    """Rows of a learned position table, or the range that randomized positions come from; by default as many
+    as the layout needs, twice that where training draws offsets, four times where it draws positions."""
+
+    normalized_attention: bool = False
+    """Whether queries and keys are brought to one length, times a learned factor per head: attention then
+    cannot grow so sharp that it fails on inputs unlike those trained on."""
+
+    log_length_scale: bool = False
+    """Whether queries are scaled by the logarithm of the number of keys they see, times a learned factor per
+    head: softmax over many keys is then as sharp as over the few of training."""
+
+    loops: PositiveInt = 1
+    """How often the blocks are applied in turn, the embedded input added anew each time: a deeper model with
+    as many parameters."""
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Self:

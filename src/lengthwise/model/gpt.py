@@ -31,44 +31,62 @@ class Cache:
     """
 
     def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> None:
-        self._keys = torch.empty(shape, dtype=dtype, device=device)  # [layers, M, B, H, length, D]
+        self._keys = torch.empty(shape, dtype=dtype, device=device)  # [layers x loops, M, B, H, length, D]
         self._values = torch.empty_like(self._keys)
         self._positions: Tensor | None = None
-        self._read = 0
-        self._length = 0
+        self._read = self._length = self._applied = 0
 
     def add_positions(self, positions: Tensor) -> Tensor:
         """Open a pass: positions [M or 1, B or 1, Q] of its tokens -> those of all tokens [.., K]."""
         if self._positions is not None:
             positions = torch.cat([self._positions, positions], dim=-1)
         self._positions = positions
-        self._read, self._length = self._length, positions.shape[-1]
+        self._read, self._length, self._applied = self._length, positions.shape[-1], 0
         assert self._length <= self._keys.shape[-2], "the cache is full"
         return positions
 
-    def add(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values [M, B, H, Q, D] of the pass's tokens -> those of all tokens [M, B, H, K, D]."""
-        self._keys[layer, ..., self._read : self._length, :] = k
-        self._values[layer, ..., self._read : self._length, :] = v
-        return self._keys[layer, ..., : self._length, :], self._values[layer, ..., : self._length, :]
+    def add(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values [M, B, H, Q, D] of the pass's tokens -> those of all tokens [M, B, H, K, D].
+
+        Called once per applied layer, in order.
+        """
+        keys, values = self._keys[self._applied], self._values[self._applied]
+        self._applied += 1
+        keys[..., self._read : self._length, :] = k
+        values[..., self._read : self._length, :] = v
+        return keys[..., : self._length, :], values[..., : self._length, :]
 
 
 class Attention(nn.Module):
     """[M, B, T, C] -> [M, B, T, C], each token attending to itself and to those before it."""
 
-    def __init__(self, config: ModelConfig, init: Initializer, layer: int) -> None:
+    def __init__(self, config: ModelConfig, init: Initializer) -> None:
         super().__init__()
-        self.heads, self.dropout, self.layer = config.heads, config.dropout, layer
+        self.config = config
         self.qkv = Linear(init, config.width, 3 * config.width, bias=config.bias)
         self.out = Linear(init, config.width, config.width, bias=config.bias, std=_residual_std(config))
+        scaled = config.normalized_attention or config.log_length_scale
+        self.scale = init.constant(1, config.heads, 1, 1, value=1.0) if scaled else None
 
     def forward(self, x: Tensor, encoding: Encoding, relation: Relation, cache: Cache | None) -> Tensor:
-        q, k, v = self.qkv(x).unflatten(-1, (3, self.heads, -1)).permute(3, 0, 1, 4, 2, 5)
+        q, k, v = self.qkv(x).unflatten(-1, (3, self.config.heads, -1)).permute(3, 0, 1, 4, 2, 5)
+        if self.config.normalized_attention:
+            q, k = (functional.rms_norm(vectors, vectors.shape[-1:]) for vectors in (q, k))
         if cache is not None:
-            k, v = cache.add(self.layer, k, v)
-        q, k, bias = encoding.attend(q, k, relation)
-        y = _mix(q, k, v, bias, dropout=self.dropout if self.training else 0.0)
+            k, v = cache.add(k, v)
+        q, k, bias = encoding.attend(self._scaled(q, keys=k.shape[-2]), k, relation)
+        y = _mix(q, k, v, bias, dropout=self.config.dropout if self.training else 0.0)
         return self.out(y.transpose(2, 3).flatten(3))
+
+    def _scaled(self, q: Tensor, keys: int) -> Tensor:
+        """Queries [M, B, H, Q, D], the last of `keys` tokens, each times its head's factor."""
+        if self.scale is None:
+            return q
+        scale = self.scale
+        if self.config.log_length_scale:
+            seen = torch.arange(keys - q.shape[-2] + 1, keys + 1, device=q.device)
+            scale = scale * torch.log(seen + 1).unsqueeze(-1)
+        return q * scale.to(q.dtype)
 
 
 class MLP(nn.Module):
@@ -86,10 +104,10 @@ class MLP(nn.Module):
 class Block(nn.Module):
     """[M, B, T, C] -> [M, B, T, C]: first tokens look at each other, then each thinks by itself."""
 
-    def __init__(self, config: ModelConfig, init: Initializer, layer: int) -> None:
+    def __init__(self, config: ModelConfig, init: Initializer) -> None:
         super().__init__()
         self.attention_norm = LayerNorm(init, config.width, bias=config.bias)
-        self.attention = Attention(config, init, layer)
+        self.attention = Attention(config, init)
         self.mlp_norm = LayerNorm(init, config.width, bias=config.bias)
         self.mlp = MLP(config, init)
         self.dropout = nn.Dropout(config.dropout)
@@ -122,7 +140,7 @@ class GPT(nn.Module):
         self.config, self.members, self._requested_dtype = config, len(seeds), compute_dtype
         init = Initializer(seeds)
         self.tokens = Embedding(init, vocabulary, config.width, std=config.embedding_std)
-        self.blocks = nn.ModuleList(Block(config, init, layer) for layer in range(config.layers))
+        self.blocks = nn.ModuleList(Block(config, init) for _ in range(config.layers))
         self.norm = LayerNorm(init, config.width, bias=config.bias)
         self.head = None if config.tied else Linear(init, config.width, vocabulary, bias=False)
         self.dropout = nn.Dropout(config.dropout)
@@ -138,16 +156,21 @@ class GPT(nn.Module):
         With `tail`, those of the last `tail` tokens alone. With `cache`, ids continue what it has read.
         """
         dtype = self.compute_dtype
-        x = self.tokens(ids)
-        embedded = self.encoding.embed(positions)
-        x = self.dropout(x if embedded is None else x + embedded)
+        embedded = self._embedded(ids, positions)
         key_positions = positions if cache is None else cache.add_positions(positions)
         relation = self.encoding.relate(positions, key_positions)
-        for block in self.blocks:
-            x = block(x, self.encoding, relation, cache, dtype)
+        x = torch.zeros_like(embedded)
+        for _ in range(self.config.loops):
+            x = x + embedded
+            for block in self.blocks:
+                x = block(x, self.encoding, relation, cache, dtype)
         if tail is not None:
             x = x[:, :, -tail:]
         return self._logits(self.norm(x).to(dtype)).float()
+
+    def _embedded(self, ids: Tensor, positions: Tensor) -> Tensor:
+        x, added = self.tokens(ids), self.encoding.embed(positions)
+        return self.dropout(x if added is None else x + added)
 
     def _logits(self, x: Tensor) -> Tensor:
         if self.head is not None:
@@ -171,8 +194,8 @@ class GPT(nn.Module):
 
     def cache(self, batch: int, length: int) -> Cache:
         """An empty cache for `batch` sequences per member of up to `length` tokens."""
-        heads = self.config.heads
-        shape = (len(self.blocks), self.members, batch, heads, length, self.config.width // heads)
+        layers, heads = self.config.layers * self.config.loops, self.config.heads
+        shape = (layers, self.members, batch, heads, length, self.config.width // heads)
         return Cache(shape, self.compute_dtype, self.device)
 
     def parameter_count(self) -> int:
@@ -185,8 +208,8 @@ class GPT(nn.Module):
 
 
 def _residual_std(config: ModelConfig) -> float:
-    """Each of 2 x layers branches adds to the stream: together they start out as large as one."""
-    return 0.02 / math.sqrt(2 * config.layers)
+    """Each of 2 x layers x loops branches adds to the stream: together they start out as large as one."""
+    return 0.02 / math.sqrt(2 * config.layers * config.loops)
 
 
 def _mix(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, dropout: float) -> Tensor:
@@ -194,17 +217,22 @@ def _mix(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, dropout: float) -
 
     Queries [M, B, H, Q, D] are the last Q of the K tokens.
     """
+    members, batch, heads = q.shape[:3]
+    # Fused kernels want one batch axis. Where examples share their bias, members join the heads instead, so
+    # that it is not repeated for every example.
+    shared = bias is not None and bias.shape[1] == 1
+    if bias is not None:
+        bias = _fold(bias.expand(members, 1 if shared else batch, heads, -1, -1), shared)
     mask = _mask(q, k, bias)
-    # Fused kernels want one batch axis.
     y = functional.scaled_dot_product_attention(
-        q.flatten(0, 1),
-        k.flatten(0, 1),
-        v.flatten(0, 1),
-        attn_mask=mask,
-        dropout_p=dropout,
-        is_causal=mask is None,
+        *(_fold(x, shared) for x in (q, k, v)), attn_mask=mask, dropout_p=dropout, is_causal=mask is None
     )
-    return y.unflatten(0, q.shape[:2])
+    return y.unflatten(1, (members, heads)).transpose(0, 1) if shared else y.unflatten(0, (members, batch))
+
+
+def _fold(x: Tensor, into_heads: bool) -> Tensor:
+    """[M, B, H, ...] -> [B, M H, ...] or [M B, H, ...]"""
+    return x.transpose(0, 1).flatten(1, 2) if into_heads else x.flatten(0, 1)
 
 
 def _mask(q: Tensor, k: Tensor, bias: Tensor | None) -> Tensor | None:
@@ -213,7 +241,4 @@ def _mask(q: Tensor, k: Tensor, bias: Tensor | None) -> Tensor | None:
     if bias is None and queries == keys:
         return None
     seen = torch.ones(queries, keys, dtype=torch.bool, device=q.device).tril(keys - queries)
-    if bias is None:
-        return seen
-    bias = bias.to(q.dtype).masked_fill(~seen, -math.inf)
-    return bias.expand(*q.shape[:2], -1, -1, -1).flatten(0, 1)
+    return seen if bias is None else bias.to(q.dtype).masked_fill(~seen, -math.inf)

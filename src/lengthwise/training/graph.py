@@ -41,8 +41,8 @@ class GraphSteps:
         self.factors = torch.zeros(WINDOW, device=device)
         made = data(self.first_problem)
         self.window, self.tail = [part.clone() for part in made[:3]], made.tail
-        self.loss = torch.compile(partial(_losses, model, optimizer), fullgraph=True)
-        self.update = torch.compile(optimizer.update, fullgraph=True)
+        self.loss = torch.compile(partial(_losses, model, optimizer), fullgraph=True, dynamic=False)
+        self.update = torch.compile(optimizer.update, fullgraph=True, dynamic=False)
         self._record()
 
     def take(self, first: int, factors: Sequence[float]) -> None:
@@ -81,7 +81,8 @@ class GraphSteps:
 
     def _one_step(self) -> None:
         batch = self._current_batch()
-        leaves = [group.values.detach().requires_grad_() for group in self.optimizer.groups]
+        others, matrices = (group.values.detach() for group in self.optimizer.groups)
+        leaves = [others.requires_grad_(), matrices.to(self.model.compute_dtype).requires_grad_()]
         losses = self.loss(leaves, batch)
         gradients = torch.autograd.grad(losses.sum(), leaves)
         number, factor = (table.index_select(0, self.cursor) for table in (self.numbers, self.factors))
@@ -99,11 +100,11 @@ class GraphSteps:
 
 
 def _losses(model: GPT, optimizer: Optimizer, leaves: list[Tensor], batch: Batch) -> Tensor:
-    """The losses as a function of the flat parameters."""
+    """The losses as a function of the flat parameters, the matrices in the compute dtype."""
     others, matrices = optimizer.groups
     weights = {
         **others.named(leaves[0]),
-        **matrices.named(leaves[1].to(model.compute_dtype)),
+        **matrices.named(leaves[1]),
     }
 
     def with_weights(ids: Tensor, positions: Tensor, *, tail: int) -> Tensor:

@@ -85,7 +85,7 @@ class Optimizer:
 
 def sum_of_squares(gradients: list[Tensor]) -> Tensor:
     """[M]"""
-    first, *others = (gradient.square().sum(1) for gradient in gradients)
+    first, *others = (gradient.float().square().sum(1) for gradient in gradients)
     return sum(others, first)
 
 

@@ -1,24 +1,60 @@
 """Positional encodings: one per file, and the table that names them.
 
 A new encoding is a final subclass of `Encoding` and a line here; one from outside the package registers
-itself with `ENCODINGS["mine"] = Mine`.
+itself with `ENCODINGS["mine"] = Mine`. Those numbered by index have a randomized form: `randomized:rotary`.
 """
 
 from lengthwise.errors import InputError
+from lengthwise.model.positions.abacus import Abacus
+from lengthwise.model.positions.alibi import Alibi
 from lengthwise.model.positions.coupled import Coupled
-from lengthwise.model.positions.encoding import Encoding, Relation, number_tokens
+from lengthwise.model.positions.encoding import Encoding, Relation, distances, number_tokens
+from lengthwise.model.positions.fire import Fire
+from lengthwise.model.positions.kinds import AddedEncoding, BiasEncoding, IndexEncoding
 from lengthwise.model.positions.learned import Learned
+from lengthwise.model.positions.none import NoPositions
+from lengthwise.model.positions.randomized import PREFIX, randomized
+from lengthwise.model.positions.rotary import Rotary
+from lengthwise.model.positions.shaw import Shaw
+from lengthwise.model.positions.sinusoidal import Sinusoidal
+from lengthwise.model.positions.t5 import T5
 
-__all__ = ["ENCODINGS", "Encoding", "Relation", "find_encoding", "number_tokens"]
+__all__ = [
+    "ENCODINGS",
+    "AddedEncoding",
+    "BiasEncoding",
+    "Encoding",
+    "IndexEncoding",
+    "Relation",
+    "distances",
+    "find_encoding",
+    "number_tokens",
+]
 
 ENCODINGS: dict[str, type[Encoding]] = {
-    "coupled": Coupled,
+    "none": NoPositions,
     "learned": Learned,
+    "sinusoidal": Sinusoidal,
+    "rotary": Rotary,
+    "alibi": Alibi,
+    "t5": T5,
+    "shaw": Shaw,
+    "fire": Fire,
+    "abacus": Abacus,
+    "coupled": Coupled,
 }
 
 
 def find_encoding(name: str) -> type[Encoding]:
-    """The encoding of that name."""
-    if name not in ENCODINGS:
-        raise InputError(f"unknown encoding {name!r}: allowed are {', '.join(ENCODINGS)}")
-    return ENCODINGS[name]
+    """The encoding of that name, or the randomized form of the one named after `randomized:`."""
+    kind = ENCODINGS.get(name.removeprefix(PREFIX))
+    if kind is None:
+        raise InputError(
+            f"unknown encoding {name!r}: allowed are {', '.join(ENCODINGS)}, and {PREFIX}NAME of some of them"
+        )
+    if not name.startswith(PREFIX):
+        return kind
+    if not issubclass(kind, IndexEncoding):
+        allowed = [PREFIX + n for n, k in ENCODINGS.items() if issubclass(k, IndexEncoding)]
+        raise InputError(f"{name!r} does not number tokens by index: allowed are {', '.join(allowed)}")
+    return randomized(kind)

@@ -4,7 +4,7 @@ Training adds an offset drawn per example, as large as the table allows, so that
 example then reads, with offset 4, 7 6 5 6 5 6 7. Tokens that belong to no column stay at 0.
 """
 
-from typing import final
+from typing import ClassVar, final
 
 import torch
 from torch import Tensor
@@ -16,6 +16,8 @@ from lengthwise.model.positions.table import TableEncoding
 class Coupled(TableEncoding):
     """A token's position is its significance plus one (operator and `=`: 1) plus the offset, or 0."""
 
+    room: ClassVar[int] = 2
+
     @staticmethod
     def needs(length: int, digits: int) -> int:
         return digits + 2
@@ -24,6 +26,5 @@ class Coupled(TableEncoding):
     def offsets(rows: int, needed: int) -> int:
         return rows - needed + 1
 
-    @staticmethod
-    def locate(index: Tensor, significance: Tensor, number: Tensor, offset: Tensor) -> Tensor:
+    def locate(self, index: Tensor, significance: Tensor, number: Tensor, offset: Tensor) -> Tensor:
         return torch.where(significance >= 0, 1 + significance + offset, 0)

@@ -1,20 +1,23 @@
 """What a positional encoding is: a way to number tokens, and what the network makes of the numbers.
 
-An encoding is one final class in one file, named in the table of `lengthwise.model.positions`. It answers to
-six methods. Three are static, for they number tokens before there is a model:
+An encoding is one final class in one file, named in the table of `lengthwise.model.positions`. Its methods
+fall into two halves. Three number tokens:
 
     needs(length, digits)    how many positions sequences of that size take up
     offsets(rows, needed)    from how many offsets training draws one per example
     locate(index, ...)       the positions themselves
 
 and three are the network's: `embed` adds to the token embeddings, `relate` prepares once per pass what every
-layer needs of two lists of positions, and `attend` uses that on the queries and keys of each layer.
+layer needs of two lists of positions, and `attend` uses that on the queries and keys of each layer. Halves
+that several encodings share are in `kinds.py`.
 
 Shapes: M members, B batch, T tokens, Q queries, K keys, H heads, D head width, C width. Positions are int64
 [M or 1, B or 1, T].
 """
 
 from abc import ABC, abstractmethod
+from functools import partial
+from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -31,6 +34,9 @@ class Encoding(nn.Module, ABC):
 
     rows: int | None
 
+    room: ClassVar[int] = 1
+    """How many times the positions needed there are rows by default; more than 1 where training draws."""
+
     @abstractmethod
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
         super().__init__()
@@ -38,16 +44,15 @@ class Encoding(nn.Module, ABC):
     @staticmethod
     @abstractmethod
     def needs(length: int, digits: int) -> int:
-        """One more than the largest position, offset aside, of `length` tokens of up to `digits` digits."""
+        """How many rows are needed, offset aside, for `length` tokens of up to `digits` digits."""
 
     @staticmethod
     @abstractmethod
     def offsets(rows: int, needed: int) -> int:
         """Training draws an offset below this per example; 1 where there is no offset but 0."""
 
-    @staticmethod
     @abstractmethod
-    def locate(index: Tensor, significance: Tensor, number: Tensor, offset: Tensor) -> Tensor:
+    def locate(self, index: Tensor, significance: Tensor, number: Tensor, offset: Tensor) -> Tensor:
         """Positions [..., T] of tokens, from int64 tensors that broadcast to that.
 
         index: 0 to T - 1. significance: 1, 2, ... for digits from the least significant one, 0 for the
@@ -57,7 +62,7 @@ class Encoding(nn.Module, ABC):
 
     @abstractmethod
     def embed(self, positions: Tensor) -> Tensor | None:
-        """[M, B or 1, T, C], added to the token embeddings, or nothing."""
+        """[M or 1, B or 1, T, C], added to the token embeddings, or nothing."""
 
     @abstractmethod
     def relate(self, queries: Tensor, keys: Tensor) -> Relation:
@@ -65,8 +70,8 @@ class Encoding(nn.Module, ABC):
 
     @abstractmethod
     def attend(self, q: Tensor, k: Tensor, relation: Relation) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Queries [M, B, H, Q, D] and keys [M, B, H, K, D] as they meet, and what is added to their product:
-        something that broadcasts to [M, B, H, Q, K], or nothing."""
+        """Queries [M, B, H, Q, D] and keys [M, B, H, K, D] as they meet, and what is added to their product
+        over sqrt(D): something that broadcasts to [M, B, H, Q, K], or nothing."""
 
     def check(self, needed: int) -> None:
         """Refuse positions that do not fit. Whoever builds batches calls this: `forward` cannot without
@@ -79,10 +84,19 @@ class Encoding(nn.Module, ABC):
 
 
 def number_tokens(
-    encoding: type[Encoding], significance: Tensor, number: Tensor, offset: Tensor | None = None
+    encoding: Encoding | type[Encoding], significance: Tensor, number: Tensor, offset: Tensor | None = None
 ) -> Tensor:
-    """Positions [M or 1, B or 1, T] of tokens whose facts are [T] or [M, B, T], with offsets [M, B, 1]."""
+    """Positions [M or 1, B or 1, T] of tokens whose facts are [T] or [M, B, T], with offsets [M, B, 1].
+
+    Where there is no model, the encoding's class will do, unless its numbering depends on its rows.
+    """
     index = torch.arange(significance.shape[-1], device=significance.device)
     offset = torch.zeros(1, dtype=torch.long, device=index.device) if offset is None else offset
-    positions = encoding.locate(index, significance, number, offset)
+    locate = encoding.locate if isinstance(encoding, Encoding) else partial(encoding.locate, cast(Any, None))
+    positions = locate(index, significance, number, offset)
     return positions.reshape(*[1] * (3 - positions.dim()), *positions.shape)
+
+
+def distances(queries: Tensor, keys: Tensor) -> Tensor:
+    """How far each key lies before each query: [M or 1, B or 1, Q, K], negative for keys after it."""
+    return queries.unsqueeze(-1) - keys.unsqueeze(-2)

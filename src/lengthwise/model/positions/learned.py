@@ -2,23 +2,10 @@
 
 from typing import final
 
-from torch import Tensor
-
+from lengthwise.model.positions.kinds import IndexEncoding
 from lengthwise.model.positions.table import TableEncoding
 
 
 @final
-class Learned(TableEncoding):
-    """A token's position is its index."""
-
-    @staticmethod
-    def needs(length: int, digits: int) -> int:
-        return length
-
-    @staticmethod
-    def offsets(rows: int, needed: int) -> int:
-        return 1
-
-    @staticmethod
-    def locate(index: Tensor, significance: Tensor, number: Tensor, offset: Tensor) -> Tensor:
-        return index + offset
+class Learned(IndexEncoding, TableEncoding):
+    """A token's position is its index, and the index has a row in the table."""

@@ -6,10 +6,10 @@ from torch import Tensor
 
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Embedding, Initializer
-from lengthwise.model.positions.encoding import Encoding, Relation
+from lengthwise.model.positions.kinds import AddedEncoding
 
 
-class TableEncoding(Encoding):
+class TableEncoding(AddedEncoding):
     """Leaves to its subclasses how tokens are numbered."""
 
     @final
@@ -21,11 +21,3 @@ class TableEncoding(Encoding):
     @final
     def embed(self, positions: Tensor) -> Tensor:
         return self.table(positions)
-
-    @final
-    def relate(self, queries: Tensor, keys: Tensor) -> Relation:
-        return None
-
-    @final
-    def attend(self, q: Tensor, k: Tensor, relation: Relation) -> tuple[Tensor, Tensor, None]:
-        return q, k, None

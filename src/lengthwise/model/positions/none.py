@@ -1,0 +1,33 @@
+"""No positions: `12+3=51` is numbered 0 0 0 0 0 0 0. What order a model knows, the causal mask tells it."""
+
+from typing import final
+
+import torch
+from torch import Tensor
+
+from lengthwise.model.config import ModelConfig
+from lengthwise.model.layers import Initializer
+from lengthwise.model.positions.kinds import AddedEncoding
+
+
+@final
+class NoPositions(AddedEncoding):
+    """Adds nothing."""
+
+    def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
+        super().__init__(config, rows, init)
+        self.rows = None
+
+    @staticmethod
+    def needs(length: int, digits: int) -> int:
+        return 1
+
+    @staticmethod
+    def offsets(rows: int, needed: int) -> int:
+        return 1
+
+    def locate(self, index: Tensor, significance: Tensor, number: Tensor, offset: Tensor) -> Tensor:
+        return torch.zeros_like(index)
+
+    def embed(self, positions: Tensor) -> None:
+        return None

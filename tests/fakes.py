@@ -8,7 +8,8 @@ from torch import Tensor
 from lengthwise.arithmetic import Task
 from lengthwise.experiments.config import RunConfig
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
-from lengthwise.tokens import Padded, from_ints, to_ints
+from lengthwise.tokens.digits import from_ints, to_ints
+from lengthwise.tokens.layout import Padded
 
 SURE = 20.0
 """The logit of the token a fake model is sure of; all others have 0."""

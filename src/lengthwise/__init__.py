@@ -10,12 +10,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lengthwise.experiments.evaluate import evaluate
+    from lengthwise.experiments.launch import train
+    from lengthwise.experiments.load import load
     from lengthwise.theory.predict import predict
 
-__all__ = ["predict"]
+__version__ = "0.1.0"
+
+__all__ = ["evaluate", "load", "predict", "train"]
 
 # Imported when first used: predictions must not wait for torch.
-_HOMES = {"predict": "lengthwise.theory.predict"}
+_HOMES = {
+    "evaluate": "lengthwise.experiments.evaluate",
+    "load": "lengthwise.experiments.load",
+    "predict": "lengthwise.theory.predict",
+    "train": "lengthwise.experiments.launch",
+}
 
 
 def __getattr__(name: str) -> Any:

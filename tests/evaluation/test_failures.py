@@ -5,7 +5,8 @@ import torch
 
 from lengthwise.arithmetic import Task
 from lengthwise.evaluation.failures import split_failures
-from lengthwise.tokens import build_layout, from_ints
+from lengthwise.tokens.digits import from_ints
+from lengthwise.tokens.layout import build_layout
 
 LAYOUT = build_layout("padded", Task.parse("add"), operand_width=2)  # three answer digits, ; and [eos]
 RIGHT = 407

@@ -4,7 +4,8 @@ import torch
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
 from lengthwise.evaluation import problems
-from lengthwise.tokens import is_reserved, to_ints
+from lengthwise.tokens.digits import to_ints
+from lengthwise.tokens.reserve import is_reserved
 
 CPU = torch.device("cpu")
 

@@ -17,7 +17,8 @@ from lengthwise.evaluation.score import Subject
 from lengthwise.model.positions import find_encoding
 from lengthwise.theory.accuracy import accuracy
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
-from lengthwise.tokens import build_layout, from_ints, to_ints
+from lengthwise.tokens.digits import from_ints, to_ints
+from lengthwise.tokens.layout import build_layout
 
 WIDTH = 6
 CPU = torch.device("cpu")

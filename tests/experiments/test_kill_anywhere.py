@@ -218,7 +218,6 @@ def test_interrupted_in_the_last_step_then_killed_over_its_last_checkpoint(learn
         learned.resume(out)
 
 
-@pytest.mark.xfail(reason="a resume that has nothing left to save removes no leftovers")
 def test_no_stale_tensors_stay_in_a_finished_run(learned):
     """Killed between the last state.json and the removal of the tensors before it."""
     out = learned.fresh()
@@ -241,9 +240,8 @@ def test_a_finished_run_is_not_redone(runs):
     runs.resume(out)
     paths = [path for path in (out / runs.configs[0].name).rglob("*") if path.is_file()]
     before = {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in paths}
-    ended = runs.train(out, fault="mid-evaluation:1")
-    assert ended["code"] == 0
-    assert ended["seconds"] < 0.5 * runs.seconds
+    for fault in ("mid-evaluation:1", "mid-record:1", "before-rename-state.json:1"):
+        assert runs.train(out, fault=fault)["code"] == 0, "it is not even begun"
     assert {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in paths} == before
 
 

@@ -10,7 +10,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from lengthwise.arithmetic import OPERATIONS, Operation, Task
 from lengthwise.errors import InputError
-from lengthwise.tokens import DIGITWISE, Answers
+from lengthwise.tokens.answers import DIGITWISE, Answers
 from lengthwise.tokens.digits import (
     DIRECT_WIDTH,
     MAX_MODULUS,

@@ -8,7 +8,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from lengthwise.arithmetic import Task
 from lengthwise.errors import InputError
-from lengthwise.tokens import LAYOUTS, Malformed, Padded, Problem, Vocabulary, build_layout, from_ints
+from lengthwise.tokens.digits import from_ints
+from lengthwise.tokens.layout import LAYOUTS, Malformed, Padded, Problem, Vocabulary, build_layout
 
 torch.set_num_threads(1)
 

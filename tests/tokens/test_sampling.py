@@ -12,21 +12,12 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from lengthwise.arithmetic import Domain, Part, digit_count
 from lengthwise.errors import InputError
-from lengthwise.tokens import (
-    MODES,
-    FixedSet,
-    Member,
-    Sampler,
-    derive,
-    enumerate_pairs,
-    from_ints,
-    is_reserved,
-    longest_chain,
-    reserves,
-    to_ints,
-)
-from lengthwise.tokens.counter import FRACTION_END, digit_group, digits_of, hashed
-from lengthwise.tokens.reserve import low_digits
+from lengthwise.tokens.chains import longest_chain
+from lengthwise.tokens.counter import FRACTION_END, derive, digit_group, digits_of, hashed
+from lengthwise.tokens.digits import from_ints, to_ints
+from lengthwise.tokens.fixed import FixedSet, enumerate_pairs
+from lengthwise.tokens.reserve import is_reserved, low_digits, reserves
+from lengthwise.tokens.sampling import MODES, Member, Sampler
 
 torch.set_num_threads(1)
 

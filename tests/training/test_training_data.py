@@ -5,7 +5,9 @@ import torch
 from fakes import tiny_config
 
 from lengthwise.experiments.build import build, training_data
-from lengthwise.tokens import Member, Problem, Sampler, is_reserved
+from lengthwise.tokens.layout import Problem
+from lengthwise.tokens.reserve import is_reserved
+from lengthwise.tokens.sampling import Member, Sampler
 
 CPU = torch.device("cpu")
 BATCH = 8

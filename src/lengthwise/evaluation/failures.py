@@ -11,7 +11,7 @@ from torch import Tensor
 from lengthwise.evaluation.decode import greedy
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import Encoding, number_tokens
-from lengthwise.tokens import Layout
+from lengthwise.tokens.layout import Layout
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Decoded:
 
 @torch.no_grad()
 def decode(
-    model: GPT, layout: Layout, encoding: type[Encoding], problem: tuple[Tensor, Tensor], chunk: int = 2_000
+    model: GPT, layout: Layout, encoding: Encoding, problem: tuple[Tensor, Tensor], chunk: int = 2_000
 ) -> Tensor:
     """Greedy answers [M, N, S] to problems [M, N, W]."""
     a, b = problem

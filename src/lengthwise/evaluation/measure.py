@@ -18,7 +18,7 @@ from lengthwise.evaluation.score import Scores, Subject, score
 from lengthwise.records.schema import Record
 from lengthwise.theory.coverage import coverage
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
-from lengthwise.tokens import reserves
+from lengthwise.tokens.reserve import reserves
 
 
 @dataclass(frozen=True)

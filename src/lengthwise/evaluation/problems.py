@@ -13,8 +13,10 @@ from torch import Tensor
 
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
-from lengthwise.tokens import WHOLE_LIMIT, Member, Sampler, enumerate_pairs, from_ints
-from lengthwise.tokens.digits import resize
+from lengthwise.tokens.digits import from_ints, resize
+from lengthwise.tokens.fixed import enumerate_pairs
+from lengthwise.tokens.reserve import WHOLE_LIMIT
+from lengthwise.tokens.sampling import Member, Sampler
 
 X_DIGIT = 33
 """What x stands for in bases above this; in others it is a sign of multiplication."""

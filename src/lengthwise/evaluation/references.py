@@ -10,8 +10,8 @@ from torch import Tensor
 
 from lengthwise.arithmetic import Task
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.tokens import Answers, truncate, windowed_add
-from lengthwise.tokens.digits import resize
+from lengthwise.tokens.answers import Answers
+from lengthwise.tokens.digits import resize, truncate, windowed_add
 
 
 def reference_answers(

@@ -62,7 +62,8 @@ def domain_rows(parts: Parts, domains: Sequence[Domain] | None = None) -> list[R
 
 def given_row(parts: Parts, problems: Problems) -> Row:
     """A row of a user's own pairs: the prediction is that for the shortest domain that holds them all."""
-    longest = int((problems.a + problems.b != 0).any(0).any(0).nonzero().max()) + 1
+    used = (problems.a | problems.b).flatten(0, 1).any(0).nonzero().flatten().tolist()
+    longest = max(used, default=0) + 1
     domain = Domain.parse(f"D{longest}", parts.configs[0].base)
     return Row(problems, None, [predicted_hypothesis(config, domain) for config in parts.configs])
 

@@ -1,5 +1,6 @@
 """From configs to the objects they describe: layout, encoding, model, data."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,8 @@ from lengthwise.errors import InputError
 from lengthwise.experiments.config import RunConfig
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import Encoding, find_encoding
-from lengthwise.tokens import Layout, build_layout, derive
+from lengthwise.tokens.counter import derive
+from lengthwise.tokens.layout import Layout, build_layout
 from lengthwise.training.data import TrainingData, TrainingMember
 from lengthwise.training.optimizer import Optimizer
 from lengthwise.training.steps import PlainSteps, Steps
@@ -21,7 +23,7 @@ class Parts:
 
     configs: Sequence[RunConfig]
     layout: Layout
-    encoding: type[Encoding]
+    encoding: Encoding
     model: GPT
 
     @property
@@ -41,7 +43,8 @@ def build(configs: Sequence[RunConfig], device: torch.device) -> Parts:
         position_rows(first, layout, encoding),
         [derive(config.seed, "initialisation") for config in configs],
     )
-    return Parts(configs, layout, encoding, model.to(device))
+    model.encoding.check(_needed(layout, encoding))
+    return Parts(configs, layout, model.encoding, model.to(device))
 
 
 def training_steps(parts: Parts, *, plain: bool = False) -> Steps:
@@ -73,23 +76,21 @@ def training_data(parts: Parts, problems: int) -> TrainingData:
     )
 
 
-def position_rows(config: RunConfig, layout: Layout, encoding: type[Encoding]) -> int:
-    """Rows of the position table: as configured, or what sequences need, or twice that for random offsets."""
-    needed = _needed(layout, encoding)
-    offsets_matter = encoding.offsets(2 * needed, needed) > 1
-    return config.model.context or (2 * needed if offsets_matter else needed)
+def position_rows(config: RunConfig, layout: Layout, encoding: Encoding | type[Encoding]) -> int:
+    """Positions there are: as configured, or what sequences need times the room that training draws from."""
+    return config.model.context or encoding.room * _needed(layout, encoding)
 
 
-def _needed(layout: Layout, encoding: type[Encoding]) -> int:
+def _needed(layout: Layout, encoding: Encoding | type[Encoding]) -> int:
     return encoding.needs(layout.length, max(layout.operand_width, layout.answer_width))
 
 
 def stack_key(config: RunConfig) -> str:
     """Runs of equal key can train side by side: all but task, training domain and seed is the same."""
+    content = config.model_dump(mode="json")
+    own = {"task": "", "train": "", "test": [str(domain) for domain in config.test_domains], "seed": 0}
     widths = {"operand_width": config.operand_width, "answer_width": config.answer_width}
-    tests = ",".join(map(str, config.test_domains))
-    alike = config.changed(task="add", train="D1", test=tests, seed=0, data=widths)
-    return alike.model_dump_json()
+    return json.dumps({**content, **own, "data": {**content["data"], **widths}})
 
 
 def choose_device(name: str) -> torch.device:

@@ -34,7 +34,8 @@ class RunConfig(Config):
     """Test domains, a row each: D1..9, B5,B6. Default: lengths 1 to five above the trained ones."""
 
     encoding: str = "learned"
-    """Positional encoding: learned, coupled."""
+    """Positional encoding: none, learned, sinusoidal, rotary, alibi, t5, shaw, fire, abacus, coupled, or
+    randomized:NAME for one that is numbered by index (docs/encodings.md)."""
 
     layout: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """How a problem becomes tokens: padded. Default: the encoding's natural one."""

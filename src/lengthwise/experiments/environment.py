@@ -1,5 +1,6 @@
 """Where a run was made: versions, commit and device, for its environment.json."""
 
+import os
 import platform
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
@@ -8,12 +9,14 @@ from typing import Any
 
 import torch
 
+import lengthwise
+
 LIBRARIES = ("numpy", "pydantic", "safetensors", "torch")
 
 
 def environment(device: torch.device) -> dict[str, Any]:
     return {
-        "lengthwise": _version("lengthwise"),
+        "lengthwise": lengthwise.__version__,
         "commit": _commit(),
         "python": platform.python_version(),
         "system": platform.system(),
@@ -30,11 +33,14 @@ def _version(name: str) -> str | None:
 
 
 def _commit() -> str | None:
-    """The commit of the source tree, with a mark if files differ from it; None outside a repository."""
+    """The commit of the source tree, with a mark if files differ from it.
+
+    Where the tree travels without its repository, LENGTHWISE_COMMIT may tell.
+    """
     here = Path(__file__).parent
     try:
         command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
         ran = subprocess.run(command, cwd=here, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        return None
+        return os.environ.get("LENGTHWISE_COMMIT")
     return ran.stdout.strip()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lengthwise.arithmetic import Domain, parse_test_domains
 from lengthwise.errors import InputError
-from lengthwise.evaluation.failures import decode
+from lengthwise.evaluation.failures import decode, split_failures
 from lengthwise.evaluation.measure import Row, measure
 from lengthwise.evaluation.problems import given_problems
 from lengthwise.evaluation.references import reference_answers
@@ -23,7 +23,7 @@ from lengthwise.records.folder import RunFolder
 from lengthwise.records.schema import Record
 from lengthwise.records.verdicts import Verdict, verdicts
 from lengthwise.theory.hypotheses import TRUTH
-from lengthwise.tokens import to_ints
+from lengthwise.tokens.digits import to_ints
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def run_verdicts(folder: RunFolder) -> list[Verdict]:
     if not records:
         raise InputError(f"{folder.path} has no records yet")
     last = max(record.step for record in records)
-    final = [record for record in records if record.step == last and record.mode == "forced"]
+    final = [record for record in records if record.step == last]
     return verdicts(predictions(config, config.test_domains), str(config.train_domain), final)
 
 
@@ -84,7 +84,8 @@ def _errors_of(run: Run, row: Row, count: int) -> list[Answer]:
     a, b, base, layout = row.problems.a, row.problems.b, run.config.base, run.parts.layout
     truth = reference_answers([run.config.task_object], [TRUTH], a, b, layout.answer_width)
     answers = decode(run.parts.model, layout, run.parts.encoding, (a, b))
-    wrong = (answers[..., : truth.shape[-1]] != truth).any(-1)[0].nonzero().flatten()[:count]
+    exact = split_failures(answers, truth, layout).exact[0]
+    wrong = (~exact).nonzero().flatten()[:count]
     operands = zip(to_ints(a[0, wrong], base), to_ints(b[0, wrong], base), strict=True)
     read = (layout.read_answer(ids) for ids in answers[0, wrong])
     return [run.compare(x, y, answer) for (x, y), answer in zip(operands, read, strict=True)]

@@ -23,6 +23,7 @@ from lengthwise.training.checkpoint import (
     has_checkpoint,
     load_state,
     load_tensors,
+    remove_leftovers,
     save_checkpoint,
 )
 from lengthwise.training.trainer import Callbacks, Progress, Trainer
@@ -49,7 +50,7 @@ def train(
 ) -> list[RunFolder]:
     """Train runs, each into its folder under `out`. Finished ones are left alone, interrupted ones resume."""
     configs = [config] if isinstance(config, RunConfig) else list(config)
-    claims = [Claim(c, RunFolder(Path(out) / c.name)) for c in configs]
+    claims = [Claim(c, RunFolder(Path(out) / c.name)) for c in dict.fromkeys(configs)]
     return train_claims(claims, device=device, console=console)
 
 
@@ -101,9 +102,13 @@ class StackRun:
             raise
         if not self.trainer.progress.finished:
             raise KeyboardInterrupt(f"stopped after step {self.trainer.progress.step}")
-        for claim in self.claims:
-            progress = self.trainer.progress
-            claim.folder.set_status("done", step=progress.step, seconds=round(progress.seconds, 3))
+        progress = self.trainer.progress
+        facts = {"step": progress.step, "seconds": round(progress.seconds, 3)}
+        for claim, alive in zip(self.claims, progress.alive, strict=True):
+            if alive:
+                claim.folder.set_status("done", **facts)
+            else:
+                claim.folder.set_status("failed", reason="the loss is no longer finite", **facts)
 
     def _resume(self) -> None:
         """Take up each member's checkpoint; without one, start its records anew."""
@@ -117,6 +122,7 @@ class StackRun:
             own = {name: tensor[k : k + 1] for name, tensor in whole.items()}
             copy_into(own, load_tensors(folder, state), folder)
             claim.folder.cut_records(state.records_size)
+            remove_leftovers(folder, state)
             self.trainer.progress = Progress(state.step, state.seconds, state.finished)
 
     def _evaluate(self, progress: Progress, bar: TrainingBar) -> list[float]:
@@ -132,7 +138,9 @@ class StackRun:
     def _record(self, progress: Progress, records: Sequence[Record]) -> None:
         fault_point("mid-evaluation")
         losses = progress.losses or [None] * len(self.claims)
-        for claim, loss in zip(self.claims, losses, strict=True):
+        for claim, loss, alive in zip(self.claims, losses, progress.alive, strict=True):
+            if not alive:
+                continue
             own = [record for record in records if record.run == claim.folder.name]
             if loss is not None:
                 own.append(_training_loss(claim, progress.step, loss))
@@ -141,6 +149,8 @@ class StackRun:
     def _checkpoint(self, progress: Progress) -> None:
         whole = self.trainer.state()
         for k, claim in enumerate(self.claims):
+            if not progress.alive[k]:
+                continue
             save_checkpoint(
                 claim.folder.checkpoint_path,
                 {name: tensor[k : k + 1] for name, tensor in whole.items()},

@@ -5,7 +5,8 @@
 >>> model(ids, positions).shape
 torch.Size([3, 5, 10, 16])
 
-Each member is nanoGPT's transformer: LayerNorm before each branch, GELU, an MLP of four times the width.
+Each member is nanoGPT's transformer: LayerNorm before each branch, GELU, an MLP of four times the width. The
+config's options add to it: normalized or length-scaled attention, and loops over the blocks.
 Weights, residual stream, norms and logits are float32; products are in the compute dtype.
 
 Shapes: M members, B batch, T tokens, V vocabulary, C width, H heads, D = C / H, Q queries, K keys.

@@ -71,7 +71,11 @@ def judge(agreement: Measured | None, converged: bool) -> str | None:
 
 def verdicts(predictions: Sequence[Prediction], train: str, records: Iterable[Record]) -> list[Verdict]:
     """Verdicts from the records of one run at one step."""
-    counts = {(r.domain, r.reference, r.metric): _measured(r) for r in records if r.correct is not None}
+    counts = {
+        (r.domain, r.reference, r.metric): _measured(r)
+        for r in records
+        if r.correct is not None and r.mode == "forced"
+    }
     converged = gate_passed(counts[train, TRUTH, "exact"])
     rows: list[Verdict] = []
     for prediction in predictions:

@@ -15,9 +15,12 @@ from torch import Tensor
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.model.positions import Encoding, number_tokens
-from lengthwise.tokens import Answers, FixedSet, Layout, Member, Sampler, derive
+from lengthwise.tokens.answers import Answers
 from lengthwise.tokens.config import DataConfig
-from lengthwise.tokens.counter import Draws, below
+from lengthwise.tokens.counter import Draws, below, derive
+from lengthwise.tokens.fixed import FixedSet
+from lengthwise.tokens.layout import Layout
+from lengthwise.tokens.sampling import Member, Sampler
 
 Pairs = Callable[[Tensor], tuple[Tensor, Tensor]]
 
@@ -47,7 +50,7 @@ class TrainingData:
         self,
         members: Sequence[TrainingMember],
         layout: Layout,
-        encoding: type[Encoding],
+        encoding: Encoding,
         *,
         config: DataConfig,
         batch: int,

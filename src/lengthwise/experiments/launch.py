@@ -1,5 +1,6 @@
 """Training runs: claim folders, pack what can train side by side, resume, measure, record."""
 
+import math
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -123,7 +124,9 @@ class StackRun:
             copy_into(own, load_tensors(folder, state), folder)
             claim.folder.cut_records(state.records_size)
             remove_leftovers(folder, state)
-            self.trainer.progress = Progress(state.step, state.seconds, state.finished)
+            progress = self.trainer.progress
+            progress.step, progress.seconds, progress.finished = state.step, state.seconds, state.finished
+        self.trainer.progress.alive = self.trainer.steps.alive()
 
     def _evaluate(self, progress: Progress, bar: TrainingBar) -> list[float]:
         records = assess(self.parts, self.names, progress.step, detail=False)
@@ -141,7 +144,7 @@ class StackRun:
         for claim, loss, alive in zip(self.claims, losses, progress.alive, strict=True):
             if not alive:
                 continue
-            own = [record for record in records if record.run == claim.folder.name]
+            own = [r for r in records if r.run == claim.folder.name and _is_number(r)]
             if loss is not None:
                 own.append(_training_loss(claim, progress.step, loss))
             claim.folder.append(own)
@@ -159,6 +162,11 @@ class StackRun:
                 seconds=progress.seconds,
                 records_size=claim.folder.records_size(),
             )
+
+
+def _is_number(record: Record) -> bool:
+    """A member that broke since the last look has losses that are none."""
+    return record.value is None or math.isfinite(record.value)
 
 
 def _training_loss(claim: Claim, step: int, loss: float) -> Record:

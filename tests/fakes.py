@@ -9,7 +9,7 @@ from lengthwise.arithmetic import Task
 from lengthwise.experiments.config import RunConfig
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.digits import from_ints, to_ints
-from lengthwise.tokens.layout import Padded
+from lengthwise.tokens.layouts import Padded
 
 SURE = 20.0
 """The logit of the token a fake model is sure of; all others have 0."""

@@ -6,7 +6,7 @@ import torch
 from lengthwise.arithmetic import Task
 from lengthwise.evaluation.failures import split_failures
 from lengthwise.tokens.digits import from_ints
-from lengthwise.tokens.layout import build_layout
+from lengthwise.tokens.layouts import build_layout
 
 LAYOUT = build_layout("padded", Task.parse("add"), operand_width=2)  # three answer digits, ; and [eos]
 RIGHT = 407

@@ -18,7 +18,7 @@ from lengthwise.model.positions import find_encoding
 from lengthwise.theory.accuracy import accuracy
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.digits import from_ints, to_ints
-from lengthwise.tokens.layout import build_layout
+from lengthwise.tokens.layouts import build_layout
 
 WIDTH = 6
 CPU = torch.device("cpu")

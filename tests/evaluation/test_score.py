@@ -16,7 +16,7 @@ from lengthwise.experiments.build import Parts, build, training_steps
 from lengthwise.model.positions import find_encoding
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.digits import from_ints
-from lengthwise.tokens.layout import build_layout
+from lengthwise.tokens.layouts import build_layout
 
 CPU = torch.device("cpu")
 LEARNED = find_encoding("learned")

@@ -15,7 +15,7 @@ from lengthwise.records.folder import RunFolder
 from lengthwise.records.verdicts import verdicts
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.digits import from_ints
-from lengthwise.tokens.layout import build_layout
+from lengthwise.tokens.layouts import build_layout
 
 CPU = torch.device("cpu")
 ENUMERATED, SAMPLED = ("D1", "D2", "D3", "D4"), ("D5", "D6")

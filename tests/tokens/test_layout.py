@@ -9,7 +9,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from lengthwise.arithmetic import Task
 from lengthwise.errors import InputError
 from lengthwise.tokens.digits import from_ints
-from lengthwise.tokens.layout import LAYOUTS, Malformed, Padded, Problem, Vocabulary, build_layout
+from lengthwise.tokens.layouts import LAYOUTS, Malformed, Padded, Problem, Vocabulary, build_layout
 
 torch.set_num_threads(1)
 

@@ -5,7 +5,7 @@ import torch
 from fakes import tiny_config
 
 from lengthwise.experiments.build import build, training_data
-from lengthwise.tokens.layout import Problem
+from lengthwise.tokens.layouts import Problem
 from lengthwise.tokens.reserve import is_reserved
 from lengthwise.tokens.sampling import Member, Sampler
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from lengthwise.evaluation.decode import greedy
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import Encoding, number_tokens
-from lengthwise.tokens.layout import Layout
+from lengthwise.tokens.layouts import Layout
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.model.positions import Encoding, number_tokens
-from lengthwise.tokens.layout import Layout
+from lengthwise.tokens.layouts import Layout
 
 CHUNK_TOKENS = 1 << 19  # tokens of all members in one pass: bounds memory
 WEAK_THRESHOLD = 1e-3

@@ -10,9 +10,10 @@ from lengthwise.errors import InputError
 from lengthwise.experiments.config import RunConfig
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import Encoding, find_encoding
+from lengthwise.theory.encodings import layout_facts
 from lengthwise.tokens.counter import derive
-from lengthwise.tokens.layout import Layout, build_layout
-from lengthwise.training.data import TrainingData, TrainingMember
+from lengthwise.tokens.layouts import Layout, build_layout
+from lengthwise.training.data import TrainingData, TrainingMember, row_length
 from lengthwise.training.optimizer import Optimizer
 from lengthwise.training.steps import PlainSteps, Steps
 
@@ -35,15 +36,15 @@ def build(configs: Sequence[RunConfig], device: torch.device) -> Parts:
     first = configs[0]
     assert all(stack_key(config) == stack_key(first) for config in configs), "members of a stack differ"
     layout = build_layout(first.resolved_layout, first.task_object, first.operand_width, first.answer_width)
-    encoding = find_encoding(first.encoding)
+    needed = positions_needed(configs, layout)
     model = GPT(
         first.model,
         first.encoding,
         len(layout.vocabulary),
-        position_rows(first, layout, encoding),
+        position_rows(first, needed),
         [derive(config.seed, "initialisation") for config in configs],
     )
-    model.encoding.check(_needed(layout, encoding))
+    model.encoding.check(needed)
     return Parts(configs, layout, model.encoding, model.to(device))
 
 
@@ -60,35 +61,48 @@ def training_steps(parts: Parts, *, plain: bool = False) -> Steps:
     return GraphSteps(model, data, optimizer, config.batch, dropout_key)
 
 
-def training_data(parts: Parts, problems: int) -> TrainingData:
-    first = parts.configs[0]
-    members = [TrainingMember(c.seed, c.task_object, c.train_domain) for c in parts.configs]
+def training_data(parts: Parts, rows: int) -> TrainingData:
+    first, needed = parts.configs[0], positions_needed(parts.configs, parts.layout)
     return TrainingData(
-        members,
-        parts.layout,
+        [TrainingMember(c.seed, c.task_object, c.train_domain) for c in parts.configs],
+        training_layout(parts.configs, parts.layout),
         parts.encoding,
         config=first.data,
-        batch=problems,
-        offsets=parts.encoding.offsets(
-            position_rows(first, parts.layout, parts.encoding), _needed(parts.layout, parts.encoding)
-        ),
+        batch=rows,
+        offsets=parts.encoding.offsets(position_rows(first, needed), needed),
         device=parts.model.device,
     )
 
 
-def position_rows(config: RunConfig, layout: Layout, encoding: Encoding | type[Encoding]) -> int:
+def training_layout(configs: Sequence[RunConfig], layout: Layout) -> Layout:
+    """A layout whose problems differ in length has no room in training for more than is trained on."""
+    if layout.fixed_width:
+        return layout
+    width = max(config.train_domain.length for config in configs)
+    answer_width = max(config.task_object.answer_digits(width) for config in configs)
+    return build_layout(configs[0].resolved_layout, configs[0].task_object, width, answer_width)
+
+
+def positions_needed(configs: Sequence[RunConfig], layout: Layout) -> int:
+    """How many positions the longest sequence takes up, in evaluation or in training."""
+    longest = max(layout.length, row_length(training_layout(configs, layout), configs[0].data))
+    encoding = find_encoding(configs[0].encoding)
+    return encoding.needs(longest, max(layout.operand_width, layout.answer_width))
+
+
+def position_rows(config: RunConfig, needed: int) -> int:
     """Positions there are: as configured, or what sequences need times the room that training draws from."""
-    return config.model.context or encoding.room * _needed(layout, encoding)
-
-
-def _needed(layout: Layout, encoding: Encoding | type[Encoding]) -> int:
-    return encoding.needs(layout.length, max(layout.operand_width, layout.answer_width))
+    return config.model.context or find_encoding(config.encoding).room * needed
 
 
 def stack_key(config: RunConfig) -> str:
-    """Runs of equal key can train side by side: all but task, training domain and seed is the same."""
+    """Runs of equal key can train side by side: all but task, training domain and seed is the same.
+
+    Where problems differ in length, the longest ones of training have to be equally long too.
+    """
     content = config.model_dump(mode="json")
-    own = {"task": "", "train": "", "test": [str(domain) for domain in config.test_domains], "seed": 0}
+    train = None if layout_facts(config.resolved_layout).fixed_width else config.train_domain.length
+    own = {"task": "", "train": train, "test": [str(domain) for domain in config.test_domains], "seed": 0}
     widths = {"operand_width": config.operand_width, "answer_width": config.answer_width}
     return json.dumps({**content, **own, "data": {**content["data"], **widths}})
 

@@ -38,7 +38,8 @@ class RunConfig(Config):
     randomized:NAME for one that is numbered by index (docs/encodings.md)."""
 
     layout: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    """How a problem becomes tokens: padded. Default: the encoding's natural one."""
+    """How a problem becomes tokens: padded, aligned, reversed, plain, scratchpad. Default: the encoding's
+    natural one."""
 
     base: int = 10
     """Number base, 2 to 36."""
@@ -66,7 +67,7 @@ class RunConfig(Config):
                 f"answer_width {self.data.answer_width} is too narrow: allowed is {needed} or more for "
                 f"{self.task} with operands of {self.operand_width} digits"
             )
-        check_layout(self.resolved_layout)
+        check_layout(self.resolved_layout, self.task_object, self.encoding)
         return self
 
     @property

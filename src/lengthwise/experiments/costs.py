@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lengthwise.experiments.build import build, choose_device, training_steps
+from lengthwise.experiments.build import build, choose_device, training_layout, training_steps
 from lengthwise.experiments.config import RunConfig
 from lengthwise.model.gpt import GPT
 from lengthwise.training.steps import Steps
@@ -54,7 +54,7 @@ def costs(config: RunConfig, device_name: str) -> Costs:
     gradients = sum(p.numel() * p.element_size() for p in parts.model.parameters())
     return Costs(
         parameters=parts.model.parameter_count(),
-        tokens_per_problem=parts.layout.length,
+        tokens_per_problem=training_layout([config], parts.layout).length,
         state_bytes=gradients + sum(t.numel() * t.element_size() for t in trainer.state().values()),
         activation_bytes=kept,
         seconds_per_step=_seconds_per_step(steps, device),

@@ -13,7 +13,7 @@ from lengthwise.experiments.config import RunConfig, read_config
 from lengthwise.records.folder import RunFolder
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.digits import from_ints
-from lengthwise.tokens.layout import Malformed
+from lengthwise.tokens.layouts import Malformed
 from lengthwise.training.checkpoint import copy_into, has_checkpoint, load_state, load_tensors
 
 

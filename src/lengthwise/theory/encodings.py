@@ -1,11 +1,29 @@
-"""What theory needs to know of a positional encoding: its family, and the layout it is at home in."""
+"""What theory needs to know of positional encodings and of layouts, and which of them go together."""
 
 from typing import NamedTuple
 
+from lengthwise.arithmetic import Task
 from lengthwise.errors import InputError
 
-LAYOUT_NAMES = ("padded", "aligned", "reversed", "plain", "scratchpad")
-FIXED_WIDTH_LAYOUTS = ("padded", "aligned")
+
+class LayoutFacts(NamedTuple):
+    fixed_width: bool
+    """Every digit has a place of its own, the same in all problems."""
+    with_steps: bool = False
+    """Intermediate steps come before the answer."""
+    modular: bool = True
+    """Defined for tasks with a modulus."""
+    tells_significance: bool = True
+    """When a digit of the answer is written, its significance is known."""
+
+
+LAYOUT_FACTS: dict[str, LayoutFacts] = {
+    "padded": LayoutFacts(fixed_width=True),
+    "aligned": LayoutFacts(fixed_width=True),
+    "reversed": LayoutFacts(fixed_width=False),
+    "plain": LayoutFacts(fixed_width=False, tells_significance=False),
+    "scratchpad": LayoutFacts(fixed_width=True, with_steps=True, modular=False),
+}
 
 ABSOLUTE, RELATIVE = "absolute", "relative"
 
@@ -46,7 +64,22 @@ def encoding_facts(name: str) -> EncodingFacts:
     return facts if inner == name else EncodingFacts(None, facts.layout)
 
 
-def check_layout(name: str) -> str:
-    if name not in LAYOUT_NAMES:
-        raise InputError(f"unknown layout {name!r}: allowed are {', '.join(LAYOUT_NAMES)}")
+def layout_facts(name: str) -> LayoutFacts:
+    if name not in LAYOUT_FACTS:
+        raise InputError(f"unknown layout {name!r}: allowed are {', '.join(LAYOUT_FACTS)}")
+    return LAYOUT_FACTS[name]
+
+
+def check_layout(name: str, task: Task, encoding: str) -> str:
+    """Refuse a layout that does not exist, or not for this task or encoding."""
+    facts = layout_facts(name)
+    if task.modulus is not None and not facts.modular:
+        allowed = [other for other, own in LAYOUT_FACTS.items() if own.modular]
+        raise InputError(f"layout {name!r} has no form for {task}: allowed are {', '.join(allowed)}")
+    if encoding_facts(encoding).couples_digits and not facts.tells_significance:
+        allowed = [other for other, own in LAYOUT_FACTS.items() if own.tells_significance]
+        raise InputError(
+            f"encoding {encoding!r} needs the significance of a digit when it is written, which layout "
+            f"{name!r} does not tell: allowed are {', '.join(allowed)}"
+        )
     return name

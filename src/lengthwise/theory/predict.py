@@ -14,10 +14,10 @@ from lengthwise.arithmetic import Domain, Task, parse_test_domains
 from lengthwise.theory.accuracy import accuracy
 from lengthwise.theory.encodings import (
     ABSOLUTE,
-    FIXED_WIDTH_LAYOUTS,
     RELATIVE,
     check_layout,
     encoding_facts,
+    layout_facts,
 )
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.theory.paper import stated_accuracy
@@ -131,7 +131,17 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        applies=lambda c: c.family == ABSOLUTE and c.layout not in FIXED_WIDTH_LAYOUTS,
+        applies=lambda c: layout_facts(c.layout).with_steps,
+        hypothesis=_no_hypothesis,
+        generalizes=None,
+        within_theorem=_never,
+        why=lambda c: (
+            "no theorem speaks of models that write intermediate steps before the answer, "
+            f"as in the {c.layout} layout"
+        ),
+    ),
+    Rule(
+        applies=lambda c: c.family == ABSOLUTE and not layout_facts(c.layout).fixed_width,
         hypothesis=_no_hypothesis,
         generalizes=None,
         within_theorem=_never,
@@ -274,7 +284,7 @@ def predict(
     if test is None:
         test = f"D1..{train.length + 5}"
     domains = parse_test_domains(test, task.base) if isinstance(test, str) else test
-    layout = encoding_facts(encoding).layout if layout is None else check_layout(layout)
+    layout = check_layout(layout or encoding_facts(encoding).layout, task, encoding)
     asked = Hypothesis.parse(hypothesis) if isinstance(hypothesis, str) else hypothesis
     rows = tuple(predict_case(Case(task, train, domain, encoding, layout), asked) for domain in domains)
     return Predictions(task, train, encoding, layout, rows)

@@ -20,3 +20,10 @@ class DataConfig(Config):
 
     answer_width: PositiveInt | None = None
     """Digits an answer is padded to; by default what the operand width needs."""
+
+    packing: Literal["lines", "concatenated"] = "lines"
+    """What a training row holds: one problem, padded to the longest, or problems one after another without
+    padding, the last one cut where the row ends. Evaluation always puts one problem alone."""
+
+    row_tokens: PositiveInt | None = None
+    """Tokens of a row where problems are concatenated; by default four times the longest problem's."""

@@ -58,7 +58,7 @@ def multiply(a: Tensor, b: Tensor, base: int) -> Tensor:
     until a prefix carry can finish. No carry leaves the top column, as the product has n+m digits.
     """
     n, m = a.shape[-1], b.shape[-1]
-    columns = _columns_direct(a, b) if min(n, m) <= DIRECT_WIDTH else _columns_fourier(a, b)
+    columns = column_products(a, b)
     largest = min(n, m) * (base - 1) ** 2
     while largest > 2 * (base - 1):
         carries = columns // base
@@ -66,6 +66,16 @@ def multiply(a: Tensor, b: Tensor, base: int) -> Tensor:
         columns[..., 1:] += carries[..., :-1]
         largest = base - 1 + largest // base
     return _carry(columns.to(torch.int8), base)[..., :-1]
+
+
+def column_products(a: Tensor, b: Tensor) -> Tensor:
+    """The columns of a product before any carry, int32 [..., n+m]; the top one is zero.
+
+    >>> column_products(from_ints([12], 2, 10), from_ints([34], 2, 10)).tolist()
+    [[8, 10, 3, 0]]
+    """
+    direct = min(a.shape[-1], b.shape[-1]) <= DIRECT_WIDTH
+    return _columns_direct(a, b) if direct else _columns_fourier(a, b)
 
 
 def modulo(digits: Tensor, modulus: int | Tensor, base: int, width: int) -> Tensor:

@@ -1,9 +1,9 @@
 """Batches for a stack: problems of each member's own stream, with their answers, as tokens at positions.
 
-Step k of a member with batch size B meets problems k B .. k B + B - 1 of its stream: nothing else is
-remembered, so a run resumes by its step number alone.
+Step k of a member with batch size B meets rows k B .. k B + B - 1 of its stream: nothing else is remembered,
+so a run resumes by its step number alone. A row is a problem, or K problems where these are concatenated.
 
-Shapes: M members, B problems, T tokens.
+Shapes: M members, B rows, K problems of a row, T tokens.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,8 +19,12 @@ from lengthwise.tokens.answers import Answers
 from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.counter import Draws, below, derive
 from lengthwise.tokens.fixed import FixedSet
-from lengthwise.tokens.layout import Layout
+from lengthwise.tokens.layouts import Layout
 from lengthwise.tokens.sampling import Member, Sampler
+from lengthwise.training.packing import concatenated
+
+ROW_PROBLEMS = 4
+"""How many problems of the longest kind fit into a row by default, where problems are concatenated."""
 
 Pairs = Callable[[Tensor], tuple[Tensor, Tensor]]
 
@@ -44,7 +48,7 @@ class TrainingMember:
 
 
 class TrainingData:
-    """Called with the index of a first problem, an int or a device scalar, gives the batch from there on."""
+    """Called with the index of a first row, an int or a device scalar, gives the batch from there on."""
 
     def __init__(
         self,
@@ -58,25 +62,51 @@ class TrainingData:
         device: torch.device,
     ) -> None:
         self.layout, self.encoding, self.offsets = layout, encoding, offsets
+        self.length = row_length(layout, config)
+        shortest = shortest_problem(layout)
+        self.per_row = -(-self.length // shortest.length) if config.packing == "concatenated" else 1
+        self.tail = self.length - shortest.prompt_length
         self.pairs = _pairs(members, layout.operand_width, config, device)
         self.answers = Answers([m.task for m in members], layout.answer_width, device)
         self.within_batch = torch.arange(batch, device=device)
+        self.within_row = torch.arange(self.per_row, device=device)
         keys = [derive(m.seed, "offset") for m in members]
         self.offset_keys = torch.tensor(keys, device=device).reshape(-1, 1)
 
     def __call__(self, first: int | Tensor) -> Batch:
-        indices = self.within_batch + first
-        a, b = self.pairs(indices)
+        rows = self.within_batch + first
+        a, b = self.pairs((rows.unsqueeze(-1) * self.per_row + self.within_row).flatten())
         tokens = self.layout.encode(a, b, self.answers(a, b))
-        positions = number_tokens(self.encoding, tokens.significance, tokens.number, self._offset(indices))
-        assert isinstance(tokens.prompt_length, int)
-        return Batch(tokens.ids, positions, tokens.answer, tokens.ids.shape[-1] - tokens.prompt_length)
+        if self.per_row > 1:
+            tokens = concatenated(tokens, self.per_row, self.length, self.layout.vocabulary.line_break)
+        positions = number_tokens(self.encoding, tokens.significance, tokens.number, self._offset(rows))
+        return Batch(tokens.ids, positions, tokens.answer, self.tail)
 
-    def _offset(self, indices: Tensor) -> Tensor | None:
+    def _offset(self, rows: Tensor) -> Tensor | None:
         if self.offsets == 1:
             return None
-        draws = Draws(self.offset_keys, indices.expand(len(self.offset_keys), -1))
+        draws = Draws(self.offset_keys, rows.expand(len(self.offset_keys), -1))
         return below(draws(0), self.offsets).unsqueeze(-1)
+
+
+class Shortest(NamedTuple):
+    prompt_length: int
+    length: int
+
+
+def shortest_problem(layout: Layout) -> Shortest:
+    """How many tokens the shortest prompt and the shortest problem have."""
+    zero = torch.zeros(1, 1, dtype=torch.int8)
+    tokens = layout.encode(zero, zero, zero).spread()
+    prompt_length = int(tokens.prompt_length)
+    return Shortest(prompt_length, prompt_length + int(tokens.answer.sum()))
+
+
+def row_length(layout: Layout, config: DataConfig) -> int:
+    """Tokens of a training row."""
+    if config.packing == "lines":
+        return layout.length
+    return config.row_tokens or ROW_PROBLEMS * layout.length
 
 
 def _pairs(members: Sequence[TrainingMember], width: int, config: DataConfig, device: torch.device) -> Pairs:

@@ -1,0 +1,68 @@
+"""Write the README's map of files: a line each, taken from the first line of a module's docstring.
+
+Files that are no Python modules have their line in the table below. A test checks that the map is up to date.
+"""
+
+import ast
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+START, END = "<!-- map -->\n```\n", "```\n"
+
+LINES = {
+    "CHANGELOG.md": "What changed, version by version.",
+    "CITATION.cff": "How to cite lengthwise, and the paper it makes runnable.",
+    "CONTRIBUTING.md": "How to work on lengthwise.",
+    "LICENSE": "MIT.",
+    "Makefile": "demo, test, lint: each sets up .venv by itself.",
+    "constraints.txt": "The one version that matters: torch's.",
+    "pyproject.toml": "The package, its extras, and the tools' settings.",
+    "docs/add-a-layout.md": "A layout of your own, step by step.",
+    "docs/add-an-encoding.md": "A positional encoding of your own, step by step.",
+    "docs/architecture.md": "How the parts fit together, and who may import whom.",
+    "docs/encodings.md": "Every positional encoding in a formula and a picture.",
+    "docs/log.md": "What was tried and what it gave, by date.",
+    "docs/performance.md": "What was measured, what each change gave, what the floor is.",
+    "docs/theory.md": "The theory: rules, derivations, exact formulas.",
+}
+
+
+def files() -> list[str]:
+    """Documents at the top, then docs, then the package; folders' empty __init__ files are left out."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    names = [name for name in listed if (ROOT / name).exists()]
+    top = [n for n in names if "/" not in n and n not in ("README.md", ".gitignore")]
+    docs = [n for n in names if n.startswith("docs/") and n.endswith(".md")]
+    code = [n for n in names if n.startswith(("src/", "scripts/")) and n.endswith(".py")]
+    return [*sorted(top), *sorted(docs), *sorted(n for n in code if not _is_folder_note(n))]
+
+
+def _is_folder_note(name: str) -> bool:
+    return name.endswith("__init__.py") and name != "src/lengthwise/__init__.py"
+
+
+def line(name: str) -> str:
+    if name in LINES:
+        return LINES[name]
+    docstring = ast.get_docstring(ast.parse((ROOT / name).read_text()))
+    assert docstring, f"{name} has no docstring, and no line in {Path(__file__).name}"
+    return docstring.splitlines()[0]
+
+
+def block() -> str:
+    names = files()
+    width = max(map(len, names))
+    return "".join(f"{name:<{width}}  {line(name)}\n" for name in names)
+
+
+def rewritten(readme: str) -> str:
+    before, _, rest = readme.partition(START)
+    _, _, after = rest.partition(END)
+    return before + START + block() + END + after
+
+
+if __name__ == "__main__":
+    path = ROOT / "README.md"
+    path.write_text(rewritten(path.read_text()))

@@ -1,0 +1,62 @@
+"""Numbers as tokens: which ids stand for a problem, and what a model may know of each token.
+
+>>> from lengthwise.tokens.digits import from_ints
+>>> for name in LAYOUTS:
+...     layout = build_layout(name, Task.parse("add"), operand_width=3)
+...     ids = layout.encode(*(from_ints([n], 3, 10) for n in (12, 345, 357))).ids
+...     print(f"{name:10} {layout.render(ids[0])}")
+padded     [bos]012+345=7530;[eos]
+aligned    [bos]210+543=7530;[eos]
+reversed   [bos]21+543=753;[eos]
+plain      [bos]12+345=357;[eos]
+scratchpad [bos]210+543=700500300=7530;[eos]
+>>> layout = build_layout("padded", Task.parse("add"), operand_width=3)
+>>> layout.parse("[bos]012+345=7530;[eos]")
+Problem(a=12, b=345, c=357)
+>>> layout.read_answer([7, 5, 3, 10, 12, 14])
+Malformed(reason="'+' stands where digit 4 of the answer should")
+"""
+
+from collections.abc import Callable
+
+from lengthwise.arithmetic import Task
+from lengthwise.errors import InputError
+from lengthwise.tokens.layouts.fixed_width import FixedWidth, aligned, padded
+from lengthwise.tokens.layouts.layout import Layout, Malformed, Problem, SpreadTokens, Tokens
+from lengthwise.tokens.layouts.natural_length import NaturalLength, all_reversed, digit_lengths, plain
+from lengthwise.tokens.layouts.scratchpad import scratchpad
+from lengthwise.tokens.layouts.squeeze import squeezed
+from lengthwise.tokens.layouts.vocabulary import Vocabulary
+
+__all__ = [
+    "LAYOUTS",
+    "FixedWidth",
+    "Layout",
+    "Malformed",
+    "NaturalLength",
+    "Problem",
+    "SpreadTokens",
+    "Tokens",
+    "Vocabulary",
+    "build_layout",
+    "digit_lengths",
+    "squeezed",
+]
+
+LAYOUTS: dict[str, Callable[[Task, int, int], Layout]] = {
+    "padded": padded,
+    "aligned": aligned,
+    "reversed": all_reversed,
+    "plain": plain,
+    "scratchpad": scratchpad,
+}
+"""A user's own layout registers here, and in `theory.encodings.LAYOUT_FACTS`: built from a task and both
+widths."""
+
+
+def build_layout(name: str, task: Task, operand_width: int, answer_width: int | None = None) -> Layout:
+    """By default the answer has room for every answer of operands of the given width."""
+    if name not in LAYOUTS:
+        raise InputError(f"unknown layout {name!r}: allowed are {', '.join(LAYOUTS)}")
+    needed = task.answer_digits(operand_width)
+    return LAYOUTS[name](task, operand_width, needed if answer_width is None else answer_width)

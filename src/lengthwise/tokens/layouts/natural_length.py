@@ -1,0 +1,148 @@
+"""Layouts without padding: numbers have as many digits as they need, and problems differ in length.
+
+Shapes: T places of the longest problem, W operand digits, A answer digits; ... any leading dims.
+"""
+
+from collections.abc import Sequence
+from typing import final
+
+import torch
+from torch import Tensor
+
+from lengthwise.arithmetic import Task
+from lengthwise.tokens.layouts.layout import Malformed, Problem, Tokens, listed
+from lengthwise.tokens.layouts.places import (
+    BOS,
+    END,
+    EOS,
+    EQUALS,
+    OPERATOR,
+    A,
+    B,
+    C,
+    Places,
+    number,
+    problem,
+    symbol,
+)
+from lengthwise.tokens.layouts.squeeze import squeezed
+
+
+@final
+class NaturalLength:
+    """Leaves out the places of digits that a number does not have; line breaks fill up what is left."""
+
+    fixed_width = False
+
+    def __init__(self, places: Places, *, natural: bool) -> None:
+        self.places, self.vocabulary, self.natural = places, places.vocabulary, natural
+        self.operand_width, self.answer_width = places.operand_width, places.answer_width
+        self.length = len(places.places)
+
+    def encode(self, a: Tensor, b: Tensor, c: Tensor) -> Tokens:
+        tables, pool = self.places.tables(a.device), self.places.pool(a, b, c)
+        lengths = torch.stack([digit_lengths(digits) for digits in (a, b, c)], -1)
+        # A symbol, of number 0, is always there: its significance is 0 at most.
+        allowed = torch.nn.functional.pad(lengths, (1, 0))
+        places = slice(self.length)
+        present = tables.significance[places] <= allowed[..., tables.number[places]]
+        order = squeezed(present, self.length)
+        return Tokens(
+            ids=pool.gather(-1, tables.slot[order]),
+            answer=tables.answer[order],
+            significance=tables.significance[order],
+            number=tables.number[order],
+            prompt_length=lengths[..., 0] + lengths[..., 1] + 3,
+        )
+
+    def render(self, ids: Tensor | Sequence[int]) -> str:
+        return self.vocabulary.text(listed(ids)).rstrip("\n")
+
+    def parse(self, text: str) -> Problem | Malformed:
+        ids = self.vocabulary.ids(text.rstrip("\n"))
+        if ids is None:
+            return Malformed(f"{text!r} holds something else than tokens")
+        reader = Reader(self.places, self.natural, ids)
+        reader.symbol(BOS)
+        a = reader.number(A, OPERATOR)
+        b = reader.number(B, EQUALS)
+        c = reader.number(C, END)
+        reader.symbol(EOS)
+        return Malformed(reader.fault) if reader.fault else Problem(a, b, c)
+
+    def read_answer(self, ids: Tensor | Sequence[int]) -> int | Malformed:
+        tokens = listed(ids)
+        if self.vocabulary.eos in tokens:
+            tokens = tokens[: tokens.index(self.vocabulary.eos) + 1]
+        reader = Reader(self.places, self.natural, tokens)
+        c = reader.number(C, END)
+        reader.symbol(EOS)
+        return Malformed(reader.fault) if reader.fault else c
+
+
+class Reader:
+    """Reads tokens from left to right, and remembers the first thing that is wrong with them."""
+
+    def __init__(self, places: Places, natural: bool, tokens: Sequence[int]) -> None:
+        self.places, self.natural = places, natural
+        self.tokens, self.place, self.fault = tokens, 0, ""
+
+    def symbol(self, kind: int) -> None:
+        wanted = symbol(kind)
+        if self._next() == self.places.id(wanted):
+            self.place += 1
+            last = kind == EOS and self.place < len(self.tokens)
+            return self._blame("the tokens go on after [eos]") if last else None
+        return self._expected(self.places.name(wanted))
+
+    def number(self, which: int, closing: int) -> int:
+        """A number of one digit or more, and the symbol that closes it."""
+        start = self.place
+        while (token := self._next()) is not None and 0 <= token < self.places.vocabulary.base:
+            self.place += 1
+        digits = self.tokens[start : self.place]
+        if not digits:
+            self._expected(f"a digit of {self._name(which)}")
+            return 0
+        digits = digits[::-1] if self.natural else digits
+        self.symbol(closing)
+        if len(digits) > 1 and digits[-1] == 0:
+            self._blame(f"{self._name(which)} has a zero before its leading digit")
+        return self.places.value(digits)
+
+    def _name(self, which: int) -> str:
+        return ("a", "b", "the answer")[which - 1]
+
+    def _next(self) -> int | None:
+        return self.tokens[self.place] if self.place < len(self.tokens) else None
+
+    def _expected(self, name: str) -> None:
+        token = self._next()
+        if token is None:
+            return self._blame(f"the tokens end where {name} should stand")
+        return self._blame(f"{self.places.vocabulary.shown(token)} stands where {name} should")
+
+    def _blame(self, reason: str) -> None:
+        self.fault = self.fault or reason
+
+
+def digit_lengths(digits: Tensor) -> Tensor:
+    """How many digits numbers [..., n] have without the zeros above: int64 [...]; zero has one."""
+    columns = torch.arange(1, digits.shape[-1] + 1, device=digits.device)
+    return (columns * (digits != 0)).amax(-1).clamp(min=1)
+
+
+def all_reversed(task: Task, operand_width: int, answer_width: int) -> NaturalLength:
+    """`12+345=357` is written `21+543=753`."""
+    places = problem(operand_width, number(C, answer_width))
+    return NaturalLength(Places(task, operand_width, answer_width, places), natural=False)
+
+
+def plain(task: Task, operand_width: int, answer_width: int) -> NaturalLength:
+    """`12+345=357` is written as it stands.
+
+    The significance of an answer's digit depends on how many follow, so nothing that a model is told while it
+    writes may depend on it: encodings that number tokens by significance do not go with this layout.
+    """
+    places = problem(operand_width, number(C, answer_width, natural=True), natural=True)
+    return NaturalLength(Places(task, operand_width, answer_width, places), natural=True)

@@ -9,7 +9,7 @@ from lengthwise.arithmetic import Task
 from lengthwise.experiments.config import RunConfig
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.digits import from_ints, to_ints
-from lengthwise.tokens.layouts import Padded
+from lengthwise.tokens.layouts import FixedWidth, NaturalLength
 
 SURE = 20.0
 """The logit of the token a fake model is sure of; all others have 0."""
@@ -30,7 +30,7 @@ def tiny_config(**changes) -> RunConfig:
 
 
 class TheoryModel:
-    """A stack whose member k computes hypotheses[k] of tasks[k], read off the tokens of a padded layout.
+    """A stack whose member k computes hypotheses[k] of tasks[k], read off the tokens of any layout.
 
     It stands in for a GPT in scoring and in greedy decoding.
     """
@@ -38,7 +38,9 @@ class TheoryModel:
     training = False
     device = torch.device("cpu")
 
-    def __init__(self, layout: Padded, tasks: Sequence[Task], hypotheses: Sequence[Hypothesis]) -> None:
+    def __init__(
+        self, layout: FixedWidth | NaturalLength, tasks: Sequence[Task], hypotheses: Sequence[Hypothesis]
+    ) -> None:
         self.layout, self.tasks, self.hypotheses = layout, tasks, hypotheses
         self.members = len(tasks)
 
@@ -64,11 +66,23 @@ class TheoryModel:
 
     def sequence(self, ids: Tensor) -> Tensor:
         """The whole problem with the answer this model would give, whatever answer `ids` hold."""
-        width = self.layout.operand_width
-        a = ids[..., 1 : 1 + width].flip(-1).to(torch.int8)
-        b = ids[..., 2 + width : 2 + 2 * width].flip(-1).to(torch.int8)
+        a, b = self._operands(ids)
         answers = [self._answers(k, a[k], b[k]) for k in range(self.members)]
         return self.layout.encode(a, b, torch.stack(answers)).ids
+
+    def _operands(self, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Digits [M, N, W]; zeros where the prompt has not been read to its end."""
+        vocabulary, width = self.layout.vocabulary, self.layout.operand_width
+        natural = self.layout.places.places[1].significance == width
+        digits: tuple[list[list[int]], ...] = ([], [])
+        for row in ids.flatten(0, 1).tolist():
+            cuts = [row.index(i) for i in (vocabulary.operator, vocabulary.equals) if i in row]
+            numbers = (row[1 : cuts[0]], row[cuts[0] + 1 : cuts[1]]) if len(cuts) == 2 else ([], [])
+            for rows, number in zip(digits, numbers, strict=True):
+                least_first = number[::-1] if natural else number
+                rows.append(least_first + [0] * (width - len(number)))
+        a, b = (torch.tensor(rows, dtype=torch.int8).view(*ids.shape[:2], width) for rows in digits)
+        return a, b
 
     def _answers(self, k: int, a: Tensor, b: Tensor) -> Tensor:
         """On Python's integers, not on digits, so that it checks what is computed on digits."""
@@ -81,5 +95,5 @@ class TheoryModel:
 class PerfectModel(TheoryModel):
     """Computes the truth."""
 
-    def __init__(self, layout: Padded, tasks: Sequence[Task]) -> None:
+    def __init__(self, layout: FixedWidth | NaturalLength, tasks: Sequence[Task]) -> None:
         super().__init__(layout, tasks, [TRUTH] * len(tasks))

@@ -16,20 +16,21 @@ from lengthwise.experiments.build import Parts, build, training_steps
 from lengthwise.model.positions import find_encoding
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.digits import from_ints
-from lengthwise.tokens.layouts import build_layout
+from lengthwise.tokens.layouts import LAYOUTS, build_layout
 
 CPU = torch.device("cpu")
 LEARNED = find_encoding("learned")
 FAST = {"batch": 64, "learning_rate": 3e-3}
 
 
-def stack(encoding, steps, embedding_std=0.3):
+def stack(encoding, layout, steps, embedding_std=0.3):
     """Two members in base 2, trained for a while: long enough to be right at times, not always."""
     configs = [
         tiny_config(
             base=2,
             test="D1..4",
             encoding=encoding,
+            layout=layout,
             seed=seed,
             model={"width": 32, "tied": False, "embedding_std": embedding_std},
             training=FAST,
@@ -42,9 +43,24 @@ def stack(encoding, steps, embedding_std=0.3):
     return parts
 
 
-@pytest.fixture(scope="module", params=[("learned", 0), ("learned", 150), ("coupled", 150)])
+STACKS = [
+    ("learned", "padded", 0),
+    ("learned", "padded", 150),
+    ("coupled", "padded", 150),
+    ("rotary", "aligned", 150),
+    ("abacus", "reversed", 0),
+    ("abacus", "reversed", 150),
+    ("randomized:learned", "reversed", 150),
+    ("learned", "plain", 0),
+    ("learned", "plain", 150),
+    ("alibi", "scratchpad", 0),
+    ("coupled", "scratchpad", 150),
+]
+
+
+@pytest.fixture(scope="module", params=STACKS, ids=str)
 def parts(request):
-    return stack(*request.param), request.param[1]
+    return stack(*request.param), request.param[-1]
 
 
 def test_teacher_forcing_counts_what_decoding_counts(parts):
@@ -60,12 +76,12 @@ def test_teacher_forcing_counts_what_decoding_counts(parts):
         for hypothesis in (TRUTH, Hypothesis("truncated", 2), Hypothesis("windowed", 2)):
             reference = reference_answers(tasks, [hypothesis] * 2, *pair, width)
             forced = score(subject, pair, reference, support)
-            decoded = split_failures(answers, reference, parts.layout)
+            decoded = split_failures(answers, parts.layout, pair, reference)
             assert torch.equal(forced.exact, decoded.exact)
             # Up to its first wrong digit a decoded answer is the reference, so there both see the same.
-            firsts = torch.where(forced.right.all(-1), 0, (~forced.right).int().argmax(-1) + 1)
             seen = decoded.first_wrong > 0
-            assert torch.equal(firsts[seen], decoded.first_wrong[seen])
+            at_first = forced.right.gather(-1, decoded.first_wrong.clamp(min=1).unsqueeze(-1) - 1).squeeze(-1)
+            assert not at_first[seen].any() or parts.configs[0].layout == "scratchpad"
             right += int(forced.exact.sum())
             wrong += int((~forced.exact).sum())
     assert wrong > 100
@@ -164,19 +180,6 @@ def test_an_answer_that_does_not_end_is_not_exact():
     assert score(Subject(perfect, layout, LEARNED), pair, truth, support).exact.all()
 
 
-@pytest.mark.parametrize("hypothesis", ["truth", "truncated:1", "windowed:1"])
-def test_decoding_a_fake_model_gives_its_own_answers(hypothesis):
-    task, hypothesis = Task.parse("add", 3), Hypothesis.parse(hypothesis)
-    layout = build_layout("padded", task, 3)
-    numbers = list(range(27))
-    a, b = (from_ints(values, 3, 3)[None] for values in (numbers, numbers[::-1]))
-    model = TheoryModel(layout, [task], [hypothesis])
-    answers = decode(model, layout, LEARNED, (a, b), chunk=10)
-    assert [layout.read_answer(row) for row in answers[0]] == [
-        hypothesis(task, x, y) for x, y in zip(numbers, numbers[::-1], strict=True)
-    ]
-
-
 def given_row(task, pairs, width, hypothesis=None):
     a, b = (from_ints(values, width, task.base)[None] for values in zip(*pairs, strict=True))
     return Row(Problems("mine.txt", a, b, "given"), None, [hypothesis])
@@ -209,13 +212,52 @@ def test_digits_and_details_are_counted_one_by_one():
     assert above == pytest.approx([2 / 4], abs=1e-6), "the 1 of 100, twice, where training has always 0"
 
 
+def test_digits_of_answers_without_padding():
+    """A model that forgets carries; each answer is written with the digits it has, and no more."""
+    task = Task.parse("add")
+    layout = build_layout("reversed", task, 2)
+    pairs = [(12, 34), (99, 1), (5, 5), (0, 0)]
+    # windowed:1 answers 46, 90, 0, 0 where truth is 46, 100, 10, 0.
+    hypothesis = Hypothesis.parse("windowed:1")
+    subject = Subject(TheoryModel(layout, [task], [hypothesis]), layout, LEARNED)
+    member = MeasuredMember("r", 5, task, Domain.parse("D1"), draws=0)
+    records = measure(subject, [member], given_row(task, pairs, 2, hypothesis), 9, detail=True)
+    found = {(r.reference, r.metric): r.correct if r.value is None else r.value for r in records}
+    assert found["truth", "exact"] == found["windowed:1", "coincides"] == 2
+    assert found["windowed:1", "exact"] == found["windowed:1", "weak"] == 4
+    assert found["windowed:1", "strong"] == pytest.approx(1.0, abs=1e-6)
+    digits = {r.metric: (r.correct, r.total) for r in records if r.metric.startswith("digit")}
+    assert digits == {"digit:1": (4, 4), "digit:2": (1, 3), "digit:3": (0, 1)}
+    assert not any(r.metric.startswith("support") for r in records)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("hypothesis", ["truth", "truncated:1", "windowed:1"])
+def test_a_fake_model_is_exact_for_its_own_hypothesis_alone(name, hypothesis):
+    task, hypothesis = Task.parse("add", 3), Hypothesis.parse(hypothesis)
+    layout = build_layout(name, task, 2)
+    pairs = [(a, b) for a in range(9) for b in range(9)]
+    a, b = (from_ints(values, 2, 3)[None] for values in zip(*pairs, strict=True))
+    model = TheoryModel(layout, [task], [hypothesis])
+    answers = decode(model, layout, LEARNED, (a, b), chunk=10)
+    assert [layout.read_answer(row) for row in answers[0]] == [hypothesis(task, *pair) for pair in pairs]
+    support = torch.ones(1, 3, 9, dtype=torch.bool)
+    for other in (TRUTH, Hypothesis("truncated", 1), Hypothesis("windowed", 1)):
+        reference = reference_answers([task], [other], a, b, 3)
+        scores = score(Subject(model, layout, LEARNED), (a, b), reference, support)
+        agrees = torch.tensor([hypothesis(task, *pair) == other(task, *pair) for pair in pairs])
+        assert torch.equal(scores.exact[0], agrees)
+        assert torch.equal(split_failures(answers, layout, (a, b), reference).exact[0], agrees)
+
+
 def test_failures_as_records():
     task = Task.parse("add")
     layout = build_layout("padded", task, 2)
     texts = ["640;[eos]", "640;[eos]", "740;[eos]", "650;[eos]", "64;[eos]0", "6+0;[eos]"]
     answers = torch.tensor([[layout.vocabulary.ids(text) for text in texts]])
     row = given_row(task, [(12, 34)] * 6, 2)
-    decoded = split_failures(answers, from_ints([46] * 6, 3, 10)[None], layout)
+    pair = row.problems.a, row.problems.b
+    decoded = split_failures(answers, layout, pair, from_ints([46] * 6, 3, 10)[None])
     member = MeasuredMember("r", 5, task, Domain.parse("D2"), draws=0)
     records = measure_decoded([member], row, decoded, "truth", 9)
     assert {r.metric: r.correct for r in records} == {

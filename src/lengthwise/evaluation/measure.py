@@ -72,6 +72,7 @@ def measure(
         if detail:
             records += _details(make, str(references[k]), of_reference, k)
             records += _digits(make, of_truth, k)
+        if detail and subject.layout.fixed_width:
             records += _outside(make, str(references[k]), of_reference, support, k)
     return records
 
@@ -134,14 +135,19 @@ def _details(make: partial[Record], reference: str, scores: Scores, k: int) -> I
 
 
 def _digits(make: partial[Record], scores: Scores, k: int) -> Iterator[Record]:
-    for position, correct in enumerate(scores.right[k].sum(0).tolist(), start=1):
-        yield make(metric=f"digit:{position}", correct=correct)
+    """Of the problems whose answer is written with a digit of that significance."""
+    present = scores.present[k]
+    counts = zip((scores.right[k] & present).sum(0).tolist(), present.sum(0).tolist(), strict=True)
+    for position, (correct, total) in enumerate(counts, start=1):
+        if total:
+            yield make(metric=f"digit:{position}", correct=correct, total=total)
 
 
 def _outside(
     make: partial[Record], reference: str, scores: Scores, support: Tensor, k: int
 ) -> Iterator[Record]:
-    """Only where training showed some digits and not others is there something to be outside of."""
+    """Only where training showed some digits and not others is there something to be outside of; and only
+    with fixed widths does every problem show a digit at every position."""
     told = ~support[k].all(-1)
     for position, value in enumerate(scores.outside[k].mean(0).tolist(), start=1):
         if told[position - 1]:

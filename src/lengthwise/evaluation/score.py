@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from lengthwise.model.positions import Encoding, number_tokens
-from lengthwise.tokens.layouts import Layout
+from lengthwise.tokens.layouts import Layout, SpreadTokens
+from lengthwise.tokens.layouts.places import C
 
 CHUNK_TOKENS = 1 << 19  # tokens of all members in one pass: bounds memory
 WEAK_THRESHOLD = 1e-3
@@ -40,16 +41,18 @@ class Subject:
 class Scores:
     """Of each problem, measured against one reference."""
 
+    present: Tensor
+    """[M, N, A] Whether the reference is written with a digit of each significance."""
     right: Tensor
-    """[M, N, A] Whether each answer digit is the most likely token."""
+    """[M, N, A] Whether each answer digit is the most likely token; true where it is absent."""
     closed: Tensor
-    """[M, N] Whether the answer ends where it should."""
+    """[M, N] Whether the answer ends right after its last digit, and intermediate steps are right."""
     probability: Tensor
-    """[M, N, A] Of the reference's digit."""
+    """[M, N, A] Of the reference's digit; 1 where it is absent."""
     loss: Tensor
     """[M, N] Mean cross-entropy per answer token."""
     outside: Tensor
-    """[M, N, A] Probability outside the digits that were asked about."""
+    """[M, N, A] Probability outside the digits that were asked about; 0 where a digit is absent."""
 
     @property
     def exact(self) -> Tensor:
@@ -83,20 +86,41 @@ def _chunks(length: int, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
 
 
 def _score_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor, support: Tensor) -> tuple[Tensor, ...]:
-    tokens = subject.layout.encode(a, b, c)
-    assert isinstance(tokens.prompt_length, int)
-    positions = number_tokens(subject.encoding, tokens.significance, tokens.number)
-    tail, digits = tokens.ids.shape[-1] - tokens.prompt_length, c.shape[-1]
-    logits = subject.model(tokens.ids[..., :-1], positions[..., :-1], tail=tail)
-    targets = tokens.ids[..., -tail:]
-    right = logits.argmax(-1) == targets
+    encoded = subject.layout.encode(a, b, c)
+    positions = number_tokens(subject.encoding, encoded.significance, encoded.number)
+    tokens = encoded.spread()
+    start, end = _answer_span(tokens)
+    logits = subject.model(tokens.ids[..., : end - 1], positions[..., : end - 1], tail=end - start)
+    targets, answer = tokens.ids[..., start:end], tokens.answer[..., start:end]
     log_probabilities = logits.log_softmax(-1)
     of_target = log_probabilities.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
-    inside = (log_probabilities[:, :, :digits].exp() * support.unsqueeze(1)).sum(-1)
+    right = logits.argmax(-1) == targets
+    place, present = _digit_places(tokens, c.shape[-1])
+    place = (place - start).clamp(min=0)
+    of_digits = log_probabilities.gather(2, place.unsqueeze(-1).expand(-1, -1, -1, logits.shape[-1]))
+    inside = (of_digits.exp() * support.unsqueeze(1)).sum(-1)
+    is_rest = answer & (tokens.number[..., start:end] != C)
     return (
-        right[..., :digits],
-        right[..., digits:].all(-1),
-        of_target[..., :digits].exp(),
-        -of_target.mean(-1),
-        1 - inside,
+        present,
+        right.gather(-1, place) | ~present,
+        (right | ~is_rest).all(-1),
+        torch.where(present, of_target.gather(-1, place).exp(), 1),
+        -(of_target * answer).sum(-1) / answer.sum(-1),
+        torch.where(present, 1 - inside, 0),
     )
+
+
+def _answer_span(tokens: SpreadTokens) -> tuple[int, int]:
+    """The places from the first token of any answer to the last."""
+    places = tokens.answer.flatten(0, -2).any(0).nonzero()
+    return int(places.min()), int(places.max()) + 1
+
+
+def _digit_places(tokens: SpreadTokens, digits: int) -> tuple[Tensor, Tensor]:
+    """Where the answer's digits of significance 1, 2, ... stand, [M, N, A], and whether they do."""
+    place = torch.arange(tokens.ids.shape[-1], device=tokens.ids.device).expand_as(tokens.ids)
+    significance = torch.where(tokens.number == C, tokens.significance, 0)
+    blank = place.new_zeros(*place.shape[:-1], digits + 1)
+    # Place 0 is [bos]: where nothing else is written, there is no such digit.
+    found = blank.scatter(-1, significance, torch.where(significance > 0, place, 0))[..., 1:]
+    return found, found > 0

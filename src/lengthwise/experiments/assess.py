@@ -8,11 +8,12 @@ from lengthwise.evaluation.measure import MeasuredMember, Row, measure, measure_
 from lengthwise.evaluation.problems import Problems, test_problems
 from lengthwise.evaluation.references import reference_answers
 from lengthwise.evaluation.score import Subject
-from lengthwise.experiments.build import Parts
+from lengthwise.experiments.build import Parts, training_layout
 from lengthwise.experiments.config import RunConfig
 from lengthwise.records.schema import Record
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.theory.predict import Case, Prediction, find_rule, predict_case
+from lengthwise.training.data import problems_per_row
 
 
 def predictions(config: RunConfig, domains: Sequence[Domain]) -> list[Prediction]:
@@ -39,7 +40,7 @@ def assess_decoded(parts: Parts, names: Sequence[str], step: int, rows: Sequence
         tasks = [member.task for member in members]
         truth = reference_answers(tasks, [TRUTH] * len(tasks), *pair, parts.layout.answer_width)
         answers = decode(parts.model, parts.layout, parts.encoding, pair)
-        decoded = split_failures(answers, truth, parts.layout)
+        decoded = split_failures(answers, parts.layout, pair, truth)
         records += measure_decoded(members, row, decoded, str(TRUTH), step)
     return records
 
@@ -69,13 +70,14 @@ def given_row(parts: Parts, problems: Problems) -> Row:
 
 
 def measured_members(parts: Parts, names: Sequence[str], step: int) -> list[MeasuredMember]:
+    per_row = problems_per_row(training_layout(parts.configs, parts.layout), parts.configs[0].data)
     return [
         MeasuredMember(
             run=name,
             seed=config.seed,
             task=config.task_object,
             train=config.train_domain,
-            draws=step * config.training.batch,
+            draws=step * config.training.batch * per_row,
             distinct=config.data.samples,
         )
         for name, config in zip(names, parts.configs, strict=True)

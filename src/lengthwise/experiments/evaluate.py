@@ -84,7 +84,7 @@ def _errors_of(run: Run, row: Row, count: int) -> list[Answer]:
     a, b, base, layout = row.problems.a, row.problems.b, run.config.base, run.parts.layout
     truth = reference_answers([run.config.task_object], [TRUTH], a, b, layout.answer_width)
     answers = decode(run.parts.model, layout, run.parts.encoding, (a, b))
-    exact = split_failures(answers, truth, layout).exact[0]
+    exact = split_failures(answers, layout, (a, b), truth).exact[0]
     wrong = (~exact).nonzero().flatten()[:count]
     operands = zip(to_ints(a[0, wrong], base), to_ints(b[0, wrong], base), strict=True)
     read = (layout.read_answer(ids) for ids in answers[0, wrong])

@@ -14,6 +14,7 @@ Shapes: M members, B batch, T tokens, V vocabulary, C width, H heads, D = C / H,
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +24,7 @@ from lengthwise.errors import InputError
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Embedding, Initializer, LayerNorm, Linear
 from lengthwise.model.positions import Encoding, Relation, find_encoding
+from lengthwise.model.short_attention import short_attention, suits_short
 
 
 class Cache:
@@ -58,8 +60,19 @@ class Cache:
         return keys[..., : self._length, :], values[..., : self._length, :]
 
 
+class Pass(NamedTuple):
+    """What the blocks need to know of a forward pass besides the tokens' vectors."""
+
+    encoding: Encoding
+    relation: Relation
+    cache: Cache | None
+    dtype: torch.dtype
+    queries: int
+    """Only the last so many tokens are needed further on: all, but in the last block."""
+
+
 class Attention(nn.Module):
-    """[M, B, T, C] -> [M, B, T, C], each token attending to itself and to those before it."""
+    """[M, B, T, C] -> [M, B, Q, C], each of the last Q tokens attending to itself and to those before it."""
 
     def __init__(self, config: ModelConfig, init: Initializer) -> None:
         super().__init__()
@@ -69,15 +82,22 @@ class Attention(nn.Module):
         scaled = config.normalized_attention or config.log_length_scale
         self.scale = init.constant(1, config.heads, 1, 1, value=1.0) if scaled else None
 
-    def forward(self, x: Tensor, encoding: Encoding, relation: Relation, cache: Cache | None) -> Tensor:
-        q, k, v = self.qkv(x).unflatten(-1, (3, self.config.heads, -1)).permute(3, 0, 1, 4, 2, 5)
+    def forward(self, x: Tensor, run: Pass) -> Tensor:
+        packed = self.qkv(x).unflatten(-1, (3, self.config.heads, -1))
+        q, k, v = packed.permute(3, 0, 1, 4, 2, 5)
+        q = q[..., -run.queries :, :]
         if self.config.normalized_attention:
             q, k = (functional.rms_norm(vectors, vectors.shape[-1:]) for vectors in (q, k))
-        if cache is not None:
-            k, v = cache.add(k, v)
-        q, k, bias = encoding.attend(self._scaled(q, keys=k.shape[-2]), k, relation)
-        y = _mix(q, k, v, bias, dropout=self.config.dropout if self.training else 0.0)
-        return self.out(y.transpose(2, 3).flatten(3))
+        if run.cache is not None:
+            k, v = run.cache.add(k, v)
+        scaled = self._scaled(q, keys=k.shape[-2])
+        turned, keys, bias = run.encoding.attend(scaled, k, run.relation)
+        dropout = self.config.dropout if self.training else 0.0
+        if turned is q and keys is k and bias is None and run.cache is None and suits_short(packed):
+            y = short_attention(packed, run.queries, dropout)
+        else:
+            y = _mix(turned, keys, v, bias, dropout).transpose(2, 3)
+        return self.out(y.flatten(3))
 
     def _scaled(self, q: Tensor, keys: int) -> Tensor:
         """Queries [M, B, H, Q, D], the last of `keys` tokens, each times its head's factor."""
@@ -103,7 +123,7 @@ class MLP(nn.Module):
 
 
 class Block(nn.Module):
-    """[M, B, T, C] -> [M, B, T, C]: first tokens look at each other, then each thinks by itself."""
+    """[M, B, T, C] -> [M, B, Q, C]: the last Q tokens look at those before, then each thinks by itself."""
 
     def __init__(self, config: ModelConfig, init: Initializer) -> None:
         super().__init__()
@@ -113,11 +133,10 @@ class Block(nn.Module):
         self.mlp = MLP(config, init)
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(
-        self, x: Tensor, encoding: Encoding, relation: Relation, cache: Cache | None, dtype: torch.dtype
-    ) -> Tensor:
-        x = x + self.dropout(self.attention(self.attention_norm(x).to(dtype), encoding, relation, cache))
-        return x + self.dropout(self.mlp(self.mlp_norm(x).to(dtype)))
+    def forward(self, x: Tensor, run: Pass) -> Tensor:
+        y = self.attention(self.attention_norm(x).to(run.dtype), run)
+        x = x[:, :, -run.queries :] + self.dropout(y)
+        return x + self.dropout(self.mlp(self.mlp_norm(x).to(run.dtype)))
 
 
 class GPT(nn.Module):
@@ -156,18 +175,26 @@ class GPT(nn.Module):
 
         With `tail`, those of the last `tail` tokens alone. With `cache`, ids continue what it has read.
         """
-        dtype = self.compute_dtype
-        embedded = self._embedded(ids, positions)
-        key_positions = positions if cache is None else cache.add_positions(positions)
-        relation = self.encoding.relate(positions, key_positions)
-        x = torch.zeros_like(embedded)
-        for _ in range(self.config.loops):
-            x = x + embedded
-            for block in self.blocks:
-                x = block(x, self.encoding, relation, cache, dtype)
-        if tail is not None:
-            x = x[:, :, -tail:]
-        return self._logits(self.norm(x).to(dtype)).float()
+        x = embedded = self._embedded(ids, positions)
+        *others, last = self._passes(positions, tail or ids.shape[-1], cache)
+        for number, (block, run) in enumerate(zip(self._applied_blocks(), [*others, last], strict=True)):
+            if number and number % len(self.blocks) == 0:
+                x = x + embedded
+            x = block(x, run)
+        return self._logits(self.norm(x).to(last.dtype)).float()
+
+    def _applied_blocks(self) -> list[nn.Module]:
+        return [*self.blocks] * self.config.loops
+
+    def _passes(self, positions: Tensor, tail: int, cache: Cache | None) -> list[Pass]:
+        """One for each applied block. The last one only serves the last `tail` tokens."""
+        keys = positions if cache is None else cache.add_positions(positions)
+        tokens, relate = positions.shape[-1], self.encoding.relate
+        whole = Pass(self.encoding, relate(positions, keys), cache, self.compute_dtype, tokens)
+        last = whole
+        if tail < tokens:
+            last = whole._replace(relation=relate(positions[..., -tail:], keys), queries=tail)
+        return [whole] * (len(self.blocks) * self.config.loops - 1) + [last]
 
     def _embedded(self, ids: Tensor, positions: Tensor) -> Tensor:
         x, added = self.tokens(ids), self.encoding.embed(positions)

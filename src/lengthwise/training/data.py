@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.arithmetic import Domain, Task
+from lengthwise.errors import InputError
 from lengthwise.model.positions import Encoding, number_tokens
 from lengthwise.tokens.answers import Answers
 from lengthwise.tokens.config import DataConfig
@@ -62,10 +63,8 @@ class TrainingData:
         device: torch.device,
     ) -> None:
         self.layout, self.encoding, self.offsets = layout, encoding, offsets
-        self.length = row_length(layout, config)
-        shortest = shortest_problem(layout)
-        self.per_row = -(-self.length // shortest.length) if config.packing == "concatenated" else 1
-        self.tail = self.length - shortest.prompt_length
+        self.length, self.per_row = row_length(layout, config), problems_per_row(layout, config)
+        self.tail = self.length - shortest_problem(layout).prompt_length
         self.pairs = _pairs(members, layout.operand_width, config, device)
         self.answers = Answers([m.task for m in members], layout.answer_width, device)
         self.within_batch = torch.arange(batch, device=device)
@@ -106,7 +105,19 @@ def row_length(layout: Layout, config: DataConfig) -> int:
     """Tokens of a training row."""
     if config.packing == "lines":
         return layout.length
-    return config.row_tokens or ROW_PROBLEMS * layout.length
+    length = config.row_tokens or ROW_PROBLEMS * layout.length
+    if length < layout.length:
+        raise InputError(
+            f"row_tokens {length} is less than the longest problem: allowed is {layout.length} or more"
+        )
+    return length
+
+
+def problems_per_row(layout: Layout, config: DataConfig) -> int:
+    """Problems drawn for a row: enough to fill it, be they the shortest."""
+    if config.packing == "lines":
+        return 1
+    return -(-row_length(layout, config) // shortest_problem(layout).length)
 
 
 def _pairs(members: Sequence[TrainingMember], width: int, config: DataConfig, device: torch.device) -> Pairs:

@@ -39,14 +39,16 @@ class GraphSteps:
         self.cursor = torch.zeros(1, dtype=torch.long, device=device)
         self.numbers = torch.ones(WINDOW, device=device)
         self.factors = torch.zeros(WINDOW, device=device)
+        self.rounded = optimizer.matrices.values.to(model.compute_dtype)
         made = data(self.first_problem)
         self.window, self.tail = [part.clone() for part in made[:3]], made.tail
         self.loss = torch.compile(partial(_losses, model, optimizer), fullgraph=True, dynamic=False)
-        self.update = torch.compile(optimizer.update, fullgraph=True, dynamic=False)
+        self.update = torch.compile(self._update, fullgraph=True, dynamic=False)
         self._record()
 
     def take(self, first: int, factors: Sequence[float]) -> None:
         steps = torch.arange(first, first + WINDOW)
+        self.rounded.copy_(self.optimizer.matrices.values)
         self.numbers.copy_(steps + 1)
         self.factors[: len(factors)] = torch.tensor(factors)
         self.first_problem.fill_(first * self.batch)
@@ -81,14 +83,18 @@ class GraphSteps:
 
     def _one_step(self) -> None:
         batch = self._current_batch()
-        others, matrices = (group.values.detach() for group in self.optimizer.groups)
-        leaves = [others.requires_grad_(), matrices.to(self.model.compute_dtype).requires_grad_()]
+        leaves = [t.detach().requires_grad_() for t in (self.optimizer.others.values, self.rounded)]
         losses = self.loss(leaves, batch)
         gradients = torch.autograd.grad(losses.sum(), leaves)
         number, factor = (table.index_select(0, self.cursor) for table in (self.numbers, self.factors))
         self.update(list(gradients), number, factor)
         self.losses.add(losses.detach())
         self.cursor += 1
+
+    def _update(self, gradients: list[Tensor], number: Tensor, factor: Tensor) -> None:
+        """The optimizer's update, and in the same pass over memory the matrices rounded for the next step."""
+        self.optimizer.update(gradients, number, factor)
+        self.rounded.copy_(self.optimizer.matrices.values)
 
     def _current_batch(self) -> Batch:
         """The cursor's batch of the window; what all steps share is not cut."""

@@ -161,5 +161,7 @@ def newton_schulz(matrices: Tensor) -> Tensor:
     x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
     for _ in range(NEWTON_SCHULZ_STEPS):
         gram = torch.bmm(x, x.mT)
-        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+        polynomial = torch.baddbmm(gram, gram, gram, beta=b, alpha=c)
+        polynomial.diagonal(dim1=-2, dim2=-1).add_(a)
+        x = torch.bmm(polynomial, x)
     return x.to(matrices.dtype)

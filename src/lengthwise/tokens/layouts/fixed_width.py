@@ -22,9 +22,7 @@ class FixedWidth:
         self.prompt_length, self.length = places.prompt_length, len(places.places)
 
     def encode(self, a: Tensor, b: Tensor, c: Tensor) -> Tokens:
-        slot, number, significance, answer = (
-            table[: self.length] for table in self.places.tables(a.device)
-        )
+        slot, number, significance, answer = (table[: self.length] for table in self.places.tables(a.device))
         ids = self.places.pool(a, b, c).index_select(-1, slot)
         return Tokens(ids, answer, significance, number, self.prompt_length)
 

@@ -33,11 +33,18 @@ class Tokens(NamedTuple):
         shape, length = self.ids.shape, self.prompt_length
         if isinstance(length, int):
             length = torch.full(shape[:-1], length, device=self.ids.device)
-        facts = (fact.expand(shape) for fact in (self.answer, self.significance, self.number))
-        return SpreadTokens(self.ids, *facts, length)
+        return SpreadTokens(
+            self.ids,
+            self.answer.expand(shape),
+            self.significance.expand(shape),
+            self.number.expand(shape),
+            length,
+        )
 
 
 class SpreadTokens(NamedTuple):
+    """Tokens whose every part has an entry of its own for each token, or problem."""
+
     ids: Tensor
     answer: Tensor
     significance: Tensor

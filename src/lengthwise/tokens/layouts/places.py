@@ -6,8 +6,8 @@ b and c, those of intermediate steps where there are any, and the symbols.
 Shapes: T places, W operand digits, A answer digits, S = 2 W + A + steps + 6 candidates; ... any leading dims.
 """
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -22,8 +22,13 @@ A, B, C, SUM, CARRY = 1, 2, 3, 4, 5
 
 OPERATOR, EQUALS, END, BOS, EOS, LINE_BREAK = range(6)
 
-Steps = Callable[[Tensor, Tensor], Tensor]
-"""Digits of intermediate steps [..., steps], from operands [..., W]."""
+
+class Steps(Protocol):
+    """Digits of intermediate steps [..., width], from operands [..., W]."""
+
+    width: int
+
+    def __call__(self, a: Tensor, b: Tensor) -> Tensor: ...
 
 
 class Place(NamedTuple):
@@ -44,12 +49,7 @@ def number(which: int, width: int, *, natural: bool = False) -> list[Place]:
     return places[::-1] if natural else places
 
 
-def problem(
-    operand_width: int,
-    answer: Sequence[Place],
-    *,
-    natural: bool = False,
-) -> list[Place]:
+def problem(operand_width: int, answer: Sequence[Place], *, natural: bool = False) -> list[Place]:
     """`[bos] a + b = answer ; [eos]`"""
     return [
         symbol(BOS),
@@ -82,8 +82,8 @@ class Places:
         operand_width: int,
         answer_width: int,
         places: Sequence[Place],
+        *,
         steps: Steps | None = None,
-        steps_width: int = 0,
     ) -> None:
         self.vocabulary = Vocabulary(task.base, task.symbol)
         self.operand_width, self.answer_width = operand_width, answer_width
@@ -91,7 +91,7 @@ class Places:
         self.prompt_length = next(i for i, place in enumerate(places) if place == symbol(EQUALS)) + 1
         b, c = operand_width, 2 * operand_width
         end = c + answer_width
-        self.starts = {A: 0, B: b, C: c, SUM: end, CARRY: end, 0: end + steps_width}
+        self.starts = {A: 0, B: b, C: c, SUM: end, CARRY: end, 0: end + (steps.width if steps else 0)}
         self._tables: dict[torch.device, Tables] = {}
 
     def pool(self, a: Tensor, b: Tensor, c: Tensor) -> Tensor:

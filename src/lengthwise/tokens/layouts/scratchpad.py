@@ -11,16 +11,16 @@ after the first = stand `800 00`, `010 10` and `300 00`, then another = and the 
 `21 1` and `71 1`. Every number is reversed, and as wide as the largest of its kind can get in problems of the
 layout's operand width.
 
-Widths are fixed so that a column's sum and carry, and the answer's digit above them, stand at distances that
-do not depend on the problem: in the chain, carry i follows sum i and carry i-1 at the same distances for every
-i. That is the part of multiplication which the paper finds to be the same at every position, and which
-relative positions can use. A chain as short as its problem would keep that, yet move the answer against it.
+Widths are fixed so that a column's sum and carry, and its digit of the answer, stand at distances that do not
+depend on the problem. In the chain, carry i follows sum i and carry i-1 at the same distances for every i:
+that is the part of multiplication which the paper finds to be the same at every position, and which relative
+positions can use. A chain as short as its problem would keep that, yet move the answer against it.
 
 Shapes: N columns, W operand digits; ... any leading dims.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -32,7 +32,8 @@ from lengthwise.tokens.layouts.fixed_width import FixedWidth
 from lengthwise.tokens.layouts.places import CARRY, EQUALS, SUM, C, Place, Places, number, problem, symbol
 
 
-class Columns(NamedTuple):
+@dataclass(frozen=True)
+class Columns:
     """How an operation works on columns."""
 
     sums: Callable[[Tensor, Tensor], Tensor]
@@ -88,7 +89,7 @@ def scratchpad(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
     chain = Chain(task, operand_width)
     answer = [*chain.places(), symbol(EQUALS), *number(C, answer_width)]
     places = problem(operand_width, answer)
-    return FixedWidth(Places(task, operand_width, answer_width, places, chain, chain.width))
+    return FixedWidth(Places(task, operand_width, answer_width, places, steps=chain))
 
 
 def _largest_carry(largest_sum: int, base: int) -> int:

@@ -1,0 +1,96 @@
+"""Causal attention on a GPU for short sequences, where general kernels are far from their ceiling.
+
+Queries, keys and values are read packed, as the projection wrote them, and their gradient is written packed:
+nothing is copied on the way. Dropout hashes the number of each (head, query, key), so it is stored nowhere.
+
+Shapes: M members, B batch, T tokens, Q the last of them that ask, H heads, D head width, N = M B examples.
+"""
+
+from importlib.util import find_spec
+from typing import Any
+
+import torch
+from torch import Tensor
+
+MOST_TOKENS = 128
+SIZE = 32  # tokens that a GPU program handles at a time
+HAS_TRITON = find_spec("triton") is not None
+
+
+def suits_short(packed: Tensor) -> bool:
+    """Whether [M, B, T, 3, H, D] can be handled here."""
+    tokens, width = packed.shape[2], packed.shape[-1]
+    fits = tokens <= MOST_TOKENS and width in (16, 32, 64, 128)
+    return HAS_TRITON and packed.is_cuda and packed.dtype == torch.bfloat16 and fits
+
+
+def short_attention(packed: Tensor, queries: int, dropout: float) -> Tensor:
+    """[M, B, T, 3, H, D] -> [M, B, Q, H, D] for the last Q tokens, each seeing itself and those before it."""
+    seed = torch.randint(2**31 - 1, (1,), device=packed.device, dtype=torch.int32)
+    return _attend(packed.flatten(0, 1), seed, queries, dropout)[0].unflatten(0, packed.shape[:2])
+
+
+@torch.library.custom_op("lengthwise::short_attention", mutates_args=())
+def _attend(packed: Tensor, seed: Tensor, queries: int, dropout: float) -> tuple[Tensor, Tensor]:
+    from lengthwise.model.short_attention_kernels import forward  # noqa: PLC0415 (needs a GPU)
+
+    packed = packed.contiguous()
+    n, tokens, _, heads, width = packed.shape
+    out, logs = _empty(packed, queries)
+    forward[n * heads, _blocks(queries)](  # pyright: ignore[reportIndexIssue]
+        packed, out, logs, seed, tokens, queries, width**-0.5, dropout, **_constants(heads, width)
+    )
+    return out, logs
+
+
+@_attend.register_fake
+def _(packed: Tensor, seed: Tensor, queries: int, dropout: float) -> tuple[Tensor, Tensor]:
+    return _empty(packed, queries)
+
+
+@torch.library.custom_op("lengthwise::short_attention_backward", mutates_args=())
+def _attend_backward(
+    gradient: Tensor, packed: Tensor, out: Tensor, logs: Tensor, seed: Tensor, dropout: float
+) -> Tensor:
+    from lengthwise.model.short_attention_kernels import backward  # noqa: PLC0415 (needs a GPU)
+
+    packed, gradient = packed.contiguous(), gradient.contiguous()
+    n, tokens, _, heads, width = packed.shape
+    result = torch.empty_like(packed)
+    backward[n * heads, 2 * _blocks(tokens)](  # pyright: ignore[reportIndexIssue]
+        packed, gradient, out, logs, result, seed, tokens, out.shape[1], width**-0.5, dropout,
+        **_constants(heads, width),
+    )  # fmt: skip
+    return result
+
+
+@_attend_backward.register_fake
+def _(gradient: Tensor, packed: Tensor, out: Tensor, logs: Tensor, seed: Tensor, dropout: float) -> Tensor:
+    return torch.empty_like(packed, memory_format=torch.contiguous_format)
+
+
+def _keep(ctx: Any, inputs: tuple[Tensor, Tensor, int, float], output: tuple[Tensor, Tensor]) -> None:
+    packed, seed, _, ctx.dropout = inputs
+    ctx.save_for_backward(packed, *output, seed)
+
+
+def _gradients(ctx: Any, gradient: Tensor, of_logs: Tensor | None) -> tuple[Tensor, None, None, None]:
+    return _attend_backward(gradient, *ctx.saved_tensors, ctx.dropout), None, None, None
+
+
+_attend.register_autograd(_gradients, setup_context=_keep)
+
+
+def _empty(packed: Tensor, queries: int) -> tuple[Tensor, Tensor]:
+    """The answers [N, Q, H, D], and the logarithms of the softmax's sums [N, H, Q]."""
+    n, _, _, heads, width = packed.shape
+    answers = packed.new_empty(n, queries, heads, width)
+    return answers, packed.new_empty(n, heads, queries, dtype=torch.float32)
+
+
+def _blocks(count: int) -> int:
+    return -(-count // SIZE)
+
+
+def _constants(heads: int, width: int) -> dict[str, int]:
+    return {"HEADS": heads, "WIDTH": width, "SIZE": SIZE, "num_warps": 4}

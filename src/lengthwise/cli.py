@@ -40,6 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _load(arguments[0], arguments[1:]).run()
     except InputError as error:
         _refuse(str(error))
+    except KeyboardInterrupt as stop:
+        print(f"{stop or 'stopped'}; the same command goes on from there", file=sys.stderr)
+        sys.exit(130)
     except BrokenPipeError:
         # The reader of our output left, as `head` does.
         sys.stderr.close()

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from lengthwise.evaluation.decode import greedy
+from lengthwise.evaluation.decode import SymbolPositions, greedy
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import ENCODINGS
@@ -24,6 +24,11 @@ def uncached(model, prompt, positions):
             logits = model(ids, positions[..., : ids.shape[-1]])
             ids = torch.cat([ids, logits[:, :, -1:].argmax(-1)], dim=-1)
     return ids[..., PROMPT:]
+
+
+@torch.no_grad()
+def forced(model, sequence, positions):
+    return model(sequence[..., :-1], positions[..., :-1], tail=STEPS).argmax(-1)
 
 
 @pytest.fixture
@@ -55,9 +60,29 @@ def test_an_answer_is_the_argmax_under_teacher_forcing_on_itself(name, prompt, p
     model = build(name)
     answer = greedy(model, prompt, positions, STEPS)
     sequence = torch.cat([prompt, answer], dim=-1)
-    with torch.no_grad():
-        forced = model(sequence[..., :-1], positions[..., :-1], tail=STEPS).argmax(-1)
-    assert torch.equal(forced, answer)
+    assert torch.equal(forced(model, sequence, positions), answer)
+
+
+@pytest.mark.parametrize("name", ["learned", "rotary", "coupled"])
+def test_prompts_of_unlike_length(name, prompt, positions):
+    """Each is answered as it would be alone."""
+    model = build(name)
+    lengths = torch.tensor([[1, 2, 3, 4, 5, 5, 1, 3], [5, 4, 4, 4, 4, 2, 3, 2]])
+    answer = greedy(model, prompt, positions, STEPS, lengths=lengths)
+    for length in range(1, PROMPT + 1):
+        alone = greedy(model, prompt[..., :length], positions[..., : length + STEPS], STEPS)
+        assert torch.equal(answer[lengths == length], alone[lengths == length])
+
+
+def test_positions_that_depend_on_what_is_written(prompt, positions):
+    model, others, base = build("coupled"), positions.flip(0), 9
+    others[..., :PROMPT] = positions[..., :PROMPT]
+    answer = greedy(model, prompt, positions, STEPS, symbols=SymbolPositions(base, others))
+    sequence = torch.cat([prompt, answer], dim=-1)
+    own = torch.where(sequence < base, positions, others)
+    assert torch.equal(answer[:, :, 0], greedy(model, prompt, positions, STEPS)[:, :, 0])
+    assert torch.equal(answer, forced(model, sequence, own))
+    assert not torch.equal(answer, greedy(model, prompt, positions, STEPS))
 
 
 def test_a_model_in_training_is_refused(prompt, positions):

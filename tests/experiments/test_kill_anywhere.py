@@ -28,6 +28,7 @@ CONFIGS = {
         data={"sampling": "balanced"},
         training={"optimizer": "adamw", "schedule": "cosine"},
     ),
+    "concatenated": tiny_config(encoding="abacus", data={"packing": "concatenated"}),
 }
 STEPS, EVALUATIONS = 24, 5
 CHECKPOINTS = (4, 8, 12, 16, 20, 24)

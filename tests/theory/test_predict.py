@@ -108,6 +108,22 @@ def test_absolute_positions_in_a_moving_layout():
     assert only("add", "D4", "D6", layout="plain").accuracy is None
 
 
+@pytest.mark.parametrize("encoding", ["learned", "coupled", "rotary"])
+def test_nothing_is_said_of_intermediate_steps(encoding):
+    row = only("add", "D4", "D4", encoding=encoding, layout="scratchpad")
+    assert row.hypothesis is None and row.generalizes is None
+    assert "scratchpad" in row.rule
+
+
+@pytest.mark.parametrize(
+    ("task", "options"),
+    [("add%7", {"layout": "scratchpad"}), ("add", {"layout": "plain", "encoding": "abacus"})],
+)
+def test_layouts_that_do_not_go_with_task_or_encoding(task, options):
+    with pytest.raises(InputError, match="allowed are padded, aligned, reversed"):
+        predict(task, "D2", "D2", **options)
+
+
 def test_table_1_is_the_papers():
     columns = ["addition", "multiplication", "modulo 100", "modulo 101"]
     assert {k: [v[c] for c in columns] for k, v in table_1().items()} == {

@@ -1,13 +1,18 @@
 """Batches: which problems a step meets, with which answers, at which positions."""
 
+import re
+
 import pytest
 import torch
 from fakes import tiny_config
+from torch._subclasses.fake_tensor import FakeTensorMode
 
-from lengthwise.experiments.build import build, training_data
-from lengthwise.tokens.layouts import Problem
+from lengthwise.errors import InputError
+from lengthwise.experiments.build import build, training_data, training_layout
+from lengthwise.tokens.layouts import LAYOUTS, Problem
 from lengthwise.tokens.reserve import is_reserved
 from lengthwise.tokens.sampling import Member, Sampler
+from lengthwise.training.steps import answer_losses
 
 CPU = torch.device("cpu")
 BATCH = 8
@@ -81,3 +86,91 @@ def test_a_fixed_set_is_all_that_training_meets():
     parts, data = batches(config)
     met = {problem for step in range(40) for problem in read(parts, data(step * BATCH), 0)}
     assert len(met) == 18, "nine tenths of it"
+
+
+PACKINGS = ("lines", "concatenated")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_batches_of_every_layout(layout):
+    config = tiny_config(layout=layout, train="D1..4", test="D6")
+    parts, data = batches(config, size=100)
+    batch = data(0)
+    own = training_layout(config, parts.layout)
+    assert batch.ids.shape[-1] == own.length
+    assert (own is parts.layout) == own.fixed_width
+    lengths = (batch.ids != own.vocabulary.line_break).sum(-1)
+    assert own.fixed_width or lengths.max() == own.length, "no longer than the longest problem of training"
+    for problem in read(parts, batch, 0):
+        assert problem.c == problem.a + problem.b < 2 * 3**4
+    answer = batch.answer.expand_as(batch.ids)
+    assert not answer[..., : -batch.tail].any() and answer[..., -batch.tail :].any(-1).all()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_loss_is_that_of_each_problem_alone(layout):
+    """What pads a problem has no part in it."""
+    config = tiny_config(layout=layout, train="D1..3", test="D3")
+    parts, data = batches(config)
+    batch = data(0)
+    terms = []
+    with torch.no_grad():
+        for ids, answer in zip(batch.ids[0], batch.answer.expand_as(batch.ids)[0], strict=True):
+            end = int(answer.nonzero().max()) + 1
+            positions = torch.arange(end).view(1, 1, -1)
+            chances = parts.model(ids[:end].view(1, 1, -1), positions).log_softmax(-1)[0, 0]
+            terms += [-chances[i - 1, ids[i]].item() for i in answer.nonzero().flatten().tolist()]
+        assert answer_losses(parts.model, batch).item() == pytest.approx(sum(terms) / len(terms), rel=1e-5)
+
+
+@pytest.mark.parametrize("encoding", ["learned", "coupled"])
+@pytest.mark.parametrize("layout", ["padded", "reversed"])
+def test_rows_of_concatenated_problems(layout, encoding):
+    """Each row is the text of consecutive problems, cut; what is known of tokens is as in lines."""
+    changes = {"layout": layout, "encoding": encoding, "train": "D1..3", "test": "D3"}
+    parts, data = batches(tiny_config(data={"packing": "concatenated", "row_tokens": 40}, **changes))
+    _, lines = batches(tiny_config(**changes), size=BATCH * data.per_row)
+    batch, single = data(2 * BATCH), lines(2 * BATCH * data.per_row)
+    assert batch.ids.shape == (1, BATCH, 40)
+    words = [parts.layout.render(ids) for ids in single.ids[0]]
+    for row, ids in enumerate(batch.ids[0]):
+        text = parts.layout.render(ids)
+        own = words[row * data.per_row : (row + 1) * data.per_row]
+        assert "".join(own).startswith(text)
+        assert text.count("[bos]") > 1 and "\n" not in text
+        answer = re.sub(r"=[^=]*?(\[eos\]|$)", lambda match: "=" + "#" * (len(match[0]) - 1), text)
+        marked = parts.layout.vocabulary.ids(re.sub(r"#+", "", answer))
+        assert marked is not None and len(marked) == 40 - int(batch.answer[0, row].sum())
+    if encoding == "learned":
+        assert batch.positions.tolist() == [[list(range(40))]], "the index runs through a row"
+    else:
+        of_first = single.positions[0, :: data.per_row, 1:5]
+        assert torch.equal(batch.positions[0, :, 1:5].sign(), of_first.sign())
+
+
+def test_rows_in_a_window_are_those_of_its_steps():
+    config = tiny_config(encoding="abacus", data={"packing": "concatenated"})
+    _, window = batches(config, size=4 * BATCH)
+    _, single = batches(config)
+    whole = window(0)
+    for step in range(4):
+        batch, cut = single(step * BATCH), slice(step * BATCH, (step + 1) * BATCH)
+        for part in ("ids", "positions", "answer"):
+            assert torch.equal(getattr(whole, part)[:, cut], getattr(batch, part))
+
+
+def test_rows_shorter_than_a_problem_are_refused():
+    config = tiny_config(data={"packing": "concatenated", "row_tokens": 13})
+    with pytest.raises(InputError, match="row_tokens 13 is less than the longest problem: allowed is 15"):
+        build([config], CPU)
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_making_a_batch_never_waits_for_the_device(layout, packing):
+    config = tiny_config(layout=layout, encoding="none", data={"packing": packing})
+    _, data = batches(config)
+    expected = data(0)
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        batch = data(torch.zeros((), dtype=torch.long))
+        assert batch.ids.shape == expected.ids.shape

@@ -33,6 +33,8 @@ class Train:
     """Name of the run folder. Default: made from task, domain, encoding and seed."""
     device: str = "auto"
     """Where to train: auto, cpu, cuda."""
+    mirror: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
+    """Show the records live elsewhere too: tensorboard, wandb (extras of the same names)."""
     dry_run: bool = False
     """Tell parameters, memory and time per step instead of training."""
     json: bool = False
@@ -56,7 +58,7 @@ class Train:
         if folder.status() == "done":
             folder.refuse_other(self.config.model_dump(mode="json"))
             console.print(f"{folder.path} is done already")
-        train_claims([Claim(self.config, folder)], device=self.device, console=console)
+        train_claims([Claim(self.config, folder)], device=self.device, mirror=self.mirror, console=console)
         return self._show_verdicts(folder.path, console)
 
     def _show_verdicts(self, path: Path, console: Console) -> None:

@@ -1,6 +1,8 @@
 """Greedy decoding: what a model answers when it reads its own answer back.
 
->>> prompt = torch.tensor([[[14, 1, 10, 2, 11]]])  # one member, one problem, five tokens
+>>> from lengthwise.model.config import ModelConfig
+>>> model = GPT(ModelConfig.named("nano"), "learned", vocabulary=16, positions_count=8, seeds=[1]).eval()
+>>> prompt = torch.tensor([[[13, 1, 10, 2, 11]]])  # one member, one problem, five tokens: [bos]1+2=
 >>> greedy(model, prompt, positions=torch.arange(8).view(1, 1, 8), steps=3).shape
 torch.Size([1, 1, 3])
 
@@ -15,8 +17,8 @@ from torch import Tensor
 from lengthwise.model.gpt import GPT
 
 
-class Written(NamedTuple):
-    """Positions that depend on what is written: those of tokens from `base` on, which are no digits."""
+class SymbolPositions(NamedTuple):
+    """Positions of the tokens that are no digits: those from `base` on."""
 
     base: int
     positions: Tensor
@@ -30,7 +32,7 @@ def greedy(
     steps: int,
     *,
     lengths: Tensor | None = None,
-    symbols: Written | None = None,
+    symbols: SymbolPositions | None = None,
 ) -> Tensor:
     """The `steps` most likely next tokens, one after another: ids [M, B, steps].
 
@@ -41,14 +43,15 @@ def greedy(
     """
     assert not model.training, "decoding is for a model in evaluation mode"
     assert steps >= 1 and positions.shape[-1] == prompt.shape[-1] + steps
-    lengths = (
-        torch.full(prompt.shape[:2], prompt.shape[-1], device=prompt.device) if lengths is None else lengths
-    )
+    if lengths is None:
+        lengths = torch.full(prompt.shape[:2], prompt.shape[-1], device=prompt.device)
     cache = model.cache(batch=prompt.shape[1], length=positions.shape[-1])
     ids, start = prompt[..., : int(lengths.min())], 0
     read = [ids]
     for end in range(ids.shape[-1], int(lengths.max()) + steps):
-        here = _positions(ids, positions[..., start:end], symbols, slice(start, end))
+        here = positions[..., start:end]
+        if symbols is not None:
+            here = torch.where(ids < symbols.base, here, symbols.positions[..., start:end])
         ids = model(ids, here, tail=1, cache=cache).argmax(-1)
         if end < prompt.shape[-1]:
             ids = torch.where((end < lengths).unsqueeze(-1), prompt[..., end : end + 1], ids)
@@ -61,9 +64,3 @@ def after_prompt(tokens: Tensor, lengths: Tensor, steps: int) -> Tensor:
     """The `steps` tokens [M, B, steps] of [M, B, T] that follow prompts of lengths [M, B]."""
     places = lengths.unsqueeze(-1) + torch.arange(steps, device=tokens.device)
     return tokens.gather(-1, places)
-
-
-def _positions(ids: Tensor, positions: Tensor, symbols: Written | None, places: slice) -> Tensor:
-    if symbols is None:
-        return positions
-    return torch.where(ids < symbols.base, positions, symbols.positions[..., places])

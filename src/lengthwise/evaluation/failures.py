@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from lengthwise.evaluation.decode import Written, after_prompt, greedy
+from lengthwise.evaluation.decode import SymbolPositions, after_prompt, greedy
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import Encoding, number_tokens
 from lengthwise.tokens.layouts import Layout, Vocabulary
@@ -56,7 +56,7 @@ def _decode_chunk(model: GPT, layout: Layout, encoding: Encoding, pair: Pair) ->
         digits[..., places],
         steps,
         lengths=tokens.prompt_length,
-        symbols=None if torch.equal(digits, symbols) else Written(base, symbols[..., places]),
+        symbols=None if torch.equal(digits, symbols) else SymbolPositions(base, symbols[..., places]),
     )
 
 

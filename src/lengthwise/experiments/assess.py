@@ -70,7 +70,7 @@ def given_row(parts: Parts, problems: Problems) -> Row:
 
 
 def measured_members(parts: Parts, names: Sequence[str], step: int) -> list[MeasuredMember]:
-    per_row = problems_per_row(training_layout(parts.configs, parts.layout), parts.configs[0].data)
+    per_row = problems_per_row(training_layout(parts.configs[0], parts.layout), parts.configs[0].data)
     return [
         MeasuredMember(
             run=name,

@@ -36,7 +36,7 @@ def build(configs: Sequence[RunConfig], device: torch.device) -> Parts:
     first = configs[0]
     assert all(stack_key(config) == stack_key(first) for config in configs), "members of a stack differ"
     layout = build_layout(first.resolved_layout, first.task_object, first.operand_width, first.answer_width)
-    needed = positions_needed(configs, layout)
+    needed = positions_needed(first, layout)
     model = GPT(
         first.model,
         first.encoding,
@@ -62,10 +62,11 @@ def training_steps(parts: Parts, *, plain: bool = False) -> Steps:
 
 
 def training_data(parts: Parts, rows: int) -> TrainingData:
-    first, needed = parts.configs[0], positions_needed(parts.configs, parts.layout)
+    first = parts.configs[0]
+    needed = positions_needed(first, parts.layout)
     return TrainingData(
         [TrainingMember(c.seed, c.task_object, c.train_domain) for c in parts.configs],
-        training_layout(parts.configs, parts.layout),
+        training_layout(first, parts.layout),
         parts.encoding,
         config=first.data,
         batch=rows,
@@ -74,20 +75,24 @@ def training_data(parts: Parts, rows: int) -> TrainingData:
     )
 
 
-def training_layout(configs: Sequence[RunConfig], layout: Layout) -> Layout:
+def training_layout(config: RunConfig, layout: Layout) -> Layout:
     """A layout whose problems differ in length has no room in training for more than is trained on."""
     if layout.fixed_width:
         return layout
-    width = max(config.train_domain.length for config in configs)
-    answer_width = max(config.task_object.answer_digits(width) for config in configs)
-    return build_layout(configs[0].resolved_layout, configs[0].task_object, width, answer_width)
+    return build_layout(config.resolved_layout, config.task_object, *_training_widths(config))
 
 
-def positions_needed(configs: Sequence[RunConfig], layout: Layout) -> int:
+def _training_widths(config: RunConfig) -> tuple[int, int]:
+    """Digits of the longest operand and answer of training."""
+    width = config.train_domain.length
+    return width, config.task_object.answer_digits(width)
+
+
+def positions_needed(config: RunConfig, layout: Layout) -> int:
     """How many positions the longest sequence takes up, in evaluation or in training."""
-    longest = max(layout.length, row_length(training_layout(configs, layout), configs[0].data))
-    encoding = find_encoding(configs[0].encoding)
-    return encoding.needs(longest, max(layout.operand_width, layout.answer_width))
+    longest = max(layout.length, row_length(training_layout(config, layout), config.data))
+    digits = max(layout.operand_width, layout.answer_width)
+    return find_encoding(config.encoding).needs(longest, digits)
 
 
 def position_rows(config: RunConfig, needed: int) -> int:
@@ -98,10 +103,10 @@ def position_rows(config: RunConfig, needed: int) -> int:
 def stack_key(config: RunConfig) -> str:
     """Runs of equal key can train side by side: all but task, training domain and seed is the same.
 
-    Where problems differ in length, the longest ones of training have to be equally long too.
+    Where problems differ in length, the longest ones of training have to be as long too.
     """
     content = config.model_dump(mode="json")
-    train = None if layout_facts(config.resolved_layout).fixed_width else config.train_domain.length
+    train = None if layout_facts(config.resolved_layout).fixed_width else _training_widths(config)
     own = {"task": "", "train": train, "test": [str(domain) for domain in config.test_domains], "seed": 0}
     widths = {"operand_width": config.operand_width, "answer_width": config.answer_width}
     return json.dumps({**content, **own, "data": {**content["data"], **widths}})

@@ -104,7 +104,9 @@ class RunConfig(Config):
     def name(self) -> str:
         """A folder name that tells what the run is."""
         base = "" if self.base == 10 else f"-base{self.base}"
-        words = f"{self.task.replace('%', '-mod-')}-{self.train}{base}-{self.encoding}-s{self.seed}"
+        natural = self.resolved_layout == encoding_facts(self.encoding).layout
+        written = self.encoding if natural else f"{self.encoding}-{self.layout}"
+        words = f"{self.task.replace('%', '-mod-')}-{self.train}{base}-{written}-s{self.seed}"
         return re.sub(r"[^A-Za-z0-9.+=-]+", "_", words)
 
     def changed(self, **changes: object) -> Self:

@@ -54,7 +54,7 @@ def costs(config: RunConfig, device_name: str) -> Costs:
     gradients = sum(p.numel() * p.element_size() for p in parts.model.parameters())
     return Costs(
         parameters=parts.model.parameter_count(),
-        tokens_per_problem=training_layout([config], parts.layout).length,
+        tokens_per_problem=training_layout(config, parts.layout).length,
         state_bytes=gradients + sum(t.numel() * t.element_size() for t in trainer.state().values()),
         activation_bytes=kept,
         seconds_per_step=_seconds_per_step(steps, device),

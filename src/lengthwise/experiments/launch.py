@@ -15,6 +15,7 @@ from lengthwise.experiments.assess import assess, training_accuracies
 from lengthwise.experiments.build import Parts, build, choose_device, stack_key, training_steps
 from lengthwise.experiments.config import RunConfig
 from lengthwise.experiments.environment import environment
+from lengthwise.experiments.mirror import Mirror, open_mirrors
 from lengthwise.experiments.progress import TrainingBar
 from lengthwise.records.faults import fault_point
 from lengthwise.records.folder import RunFolder
@@ -47,22 +48,26 @@ def train(
     out: Path | str = "runs",
     *,
     device: str = "auto",
+    mirror: str | None = None,
     console: Console | None = None,
 ) -> list[RunFolder]:
     """Train runs, each into its folder under `out`. Finished ones are left alone, interrupted ones resume."""
     configs = [config] if isinstance(config, RunConfig) else list(config)
     claims = [Claim(c, RunFolder(Path(out) / c.name)) for c in dict.fromkeys(configs)]
-    return train_claims(claims, device=device, console=console)
+    return train_claims(claims, device=device, mirror=mirror, console=console)
 
 
-def train_claims(claims: Sequence[Claim], *, device: str, console: Console | None = None) -> list[RunFolder]:
+def train_claims(
+    claims: Sequence[Claim], *, device: str, mirror: str | None = None, console: Console | None = None
+) -> list[RunFolder]:
     where = choose_device(device)
     facts = environment(where)
     for claim in claims:
         RunFolder.claim(claim.folder.path, claim.config.model_dump(mode="json"), facts)
     open_claims = [claim for claim in claims if claim.folder.status() != "done"]
     for stack in stacks(open_claims):
-        StackRun(stack, where, console or Console()).run()
+        mirrors = open_mirrors(mirror, [claim.folder for claim in stack])
+        StackRun(stack, where, mirrors, console or Console()).run()
     return [claim.folder for claim in claims]
 
 
@@ -77,8 +82,10 @@ def stacks(claims: Sequence[Claim]) -> list[list[Claim]]:
 class StackRun:
     """One stack from where it stands to its end."""
 
-    def __init__(self, claims: Sequence[Claim], device: torch.device, console: Console) -> None:
-        self.claims, self.console = claims, console
+    def __init__(
+        self, claims: Sequence[Claim], device: torch.device, mirrors: Sequence[Mirror], console: Console
+    ) -> None:
+        self.claims, self.mirrors, self.console = claims, mirrors, console
         self.names = [claim.folder.name for claim in claims]
         self.parts: Parts = build([claim.config for claim in claims], device)
         self.trainer = Trainer(self.parts.model, training_steps(self.parts), self.parts.configs[0].training)
@@ -101,6 +108,9 @@ class StackRun:
             for claim in self.claims:
                 claim.folder.set_status("failed", reason=str(error), step=self.trainer.progress.step)
             raise
+        finally:
+            for mirror in self.mirrors:
+                mirror.close()
         if not self.trainer.progress.finished:
             raise KeyboardInterrupt(f"stopped after step {self.trainer.progress.step}")
         progress = self.trainer.progress
@@ -141,13 +151,15 @@ class StackRun:
     def _record(self, progress: Progress, records: Sequence[Record]) -> None:
         fault_point("mid-evaluation")
         losses = progress.losses or [None] * len(self.claims)
-        for claim, loss, alive in zip(self.claims, losses, progress.alive, strict=True):
-            if not alive:
+        for k, (claim, loss) in enumerate(zip(self.claims, losses, strict=True)):
+            if not progress.alive[k]:
                 continue
             own = [r for r in records if r.run == claim.folder.name and _is_number(r)]
             if loss is not None:
                 own.append(_training_loss(claim, progress.step, loss))
             claim.folder.append(own)
+            for mirror in self.mirrors[k : k + 1]:
+                mirror.write(own)
 
     def _checkpoint(self, progress: Progress) -> None:
         whole = self.trainer.state()

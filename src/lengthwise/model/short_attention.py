@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 MOST_TOKENS = 128
-SIZE = 32  # tokens that a GPU program handles at a time
+SIZE = 16  # tokens that a GPU program handles at a time
 HAS_TRITON = find_spec("triton") is not None
 
 
@@ -93,4 +93,4 @@ def _blocks(count: int) -> int:
 
 
 def _constants(heads: int, width: int) -> dict[str, int]:
-    return {"HEADS": heads, "WIDTH": width, "SIZE": SIZE, "num_warps": 4}
+    return {"HEADS": heads, "WIDTH": width, "SIZE": SIZE, "num_warps": 1}

@@ -76,7 +76,7 @@ def backward(
     packed, gradient, answers, logs, out, seed_place, tokens, queries, scale, dropout,
     HEADS: tl.constexpr, WIDTH: tl.constexpr, SIZE: tl.constexpr,
 ):  # fmt: skip
-    """Writes the gradient of `packed` to `out`: even programs that of queries, odd ones of keys and values."""
+    """Writes the gradient of `packed` to `out`: even programs that of queries, odd ones the rest."""
     program, block = tl.program_id(0), tl.program_id(1) // 2
     example, head = program // HEADS, program % HEADS
     row, inner = 3 * HEADS * WIDTH, HEADS * WIDTH

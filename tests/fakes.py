@@ -51,9 +51,7 @@ class TheoryModel:
         """All ids so far: it has nothing to save."""
         return []
 
-    def __call__(
-        self, ids: Tensor, positions: Tensor, *, tail: int, cache: list[Tensor] | None = None
-    ) -> Tensor:
+    def __call__(self, ids: Tensor, positions: Tensor, *, tail: int, cache: list[Tensor] | None = None) -> Tensor:
         assert positions.shape[-1] == ids.shape[-1]
         if cache is not None:
             cache.append(ids)

@@ -20,7 +20,8 @@ VERBS: dict[str, Verb] = {
     "train": Verb("lengthwise.commands.train:Train", "train a model, measure it, judge the prediction"),
     "evaluate": Verb("lengthwise.commands.evaluate:Evaluate", "measure a trained run"),
     "ask": Verb("lengthwise.commands.ask:Ask", "put a problem to a trained model"),
-    "demo": Verb("lengthwise.commands.demo:Demo", "a short tour"),
+    "bench": Verb("lengthwise.commands.bench:BenchCommand", "how fast it is here, and how fast it could be"),
+    "demo": Verb("lengthwise.commands.demo:Demo", "the paper's Table 1 in miniature, on this machine"),
 }
 
 BOX = "╭╮╰╯│─"

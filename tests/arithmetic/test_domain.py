@@ -38,9 +38,7 @@ def test_membership_size_and_rectangles_follow_the_definition(part):
 @given(parts())
 def test_lead_pairs_and_free_digits_make_up_the_part(part):
     unit = part.base ** (part.length - 1)
-    assert {(a // unit, b // unit) for r, c in part.rectangles for a, b in product(r, c)} == set(
-        part.lead_pairs
-    )
+    assert {(a // unit, b // unit) for r, c in part.rectangles for a, b in product(r, c)} == set(part.lead_pairs)
     assert len(part.lead_pairs) == part.lead_pair_count
 
 
@@ -53,9 +51,7 @@ def test_parse_and_print_round_trip(text):
     assert Domain.parse(str(domain)) == domain
 
 
-@given(
-    st.lists(parts(largest_base=2), min_size=1, max_size=4, unique=True), st.randoms(use_true_random=False)
-)
+@given(st.lists(parts(largest_base=2), min_size=1, max_size=4, unique=True), st.randoms(use_true_random=False))
 def test_any_mixture_round_trips(mixture, random):
     counts = [random.randint(1, 9) for _ in mixture]
     domain = Domain(tuple(mixture), tuple(Fraction(c, sum(counts)) for c in counts))

@@ -58,9 +58,7 @@ def test_one_answer(text, kind):
 
 def test_many_at_once_and_exactly_one_of_four():
     decoded = split(*CASES)
-    kinds = torch.stack(
-        [decoded.exact, decoded.malformed, decoded.wrong_length, decoded.first_wrong > 0]
-    ).sum(0)
+    kinds = torch.stack([decoded.exact, decoded.malformed, decoded.wrong_length, decoded.first_wrong > 0]).sum(0)
     assert (kinds == 1).all()
     assert decoded.exact.sum() == 1
     assert decoded.first_wrong[0].tolist() == [k if isinstance(k, int) else 0 for k in CASES.values()]

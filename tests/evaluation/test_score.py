@@ -96,7 +96,7 @@ def test_chunks_do_not_matter(parts, monkeypatch):
     reference = reference_answers([c.task_object for c in parts.configs], [TRUTH] * 2, *pair, 5)
     support = torch.ones(2, 5, len(parts.layout.vocabulary), dtype=torch.bool)
     whole = score(subject, pair, reference, support)
-    monkeypatch.setattr(scoring, "CHUNK_TOKENS", 7 * parts.layout.length * 2)
+    monkeypatch.setitem(scoring.CHUNK_TOKENS, "cpu", 7 * parts.layout.length * 2)
     cut = score(subject, pair, reference, support)
     assert torch.equal(whole.exact, cut.exact)
     torch.testing.assert_close(whole.probability, cut.probability)

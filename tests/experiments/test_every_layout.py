@@ -36,9 +36,7 @@ def test_from_a_config_to_answers(changes, tmp_path):
     assert folder.status() == "done"
     run = load(folder.path)
     found = evaluate(run, "D2..3", decoded=True, show_errors=3)
-    exact = {
-        (r.domain, r.mode): r.correct for r in found.records if (r.metric, r.reference) == ("exact", "truth")
-    }
+    exact = {(r.domain, r.mode): r.correct for r in found.records if (r.metric, r.reference) == ("exact", "truth")}
     assert all(exact[domain, "forced"] == exact[domain, "decoded"] for domain in ("D2", "D3"))
     assert len(found.errors) == 3 and all(e.answered != e.truth for e in found.errors)
     answer = run.ask(3, 26)
@@ -47,9 +45,7 @@ def test_from_a_config_to_answers(changes, tmp_path):
 
 
 def test_natural_layouts():
-    layouts = {
-        encoding: RunConfig(task="add", encoding=encoding).resolved_layout for encoding in ENCODING_FACTS
-    }
+    layouts = {encoding: RunConfig(task="add", encoding=encoding).resolved_layout for encoding in ENCODING_FACTS}
     assert layouts["abacus"] == "reversed"
     assert {layouts[name] for name in ("rotary", "alibi", "t5", "shaw", "fire")} == {"aligned"}
     assert {layouts[name] for name in ("none", "learned", "sinusoidal", "coupled")} == {"padded"}
@@ -86,6 +82,13 @@ def test_unlike_lengths_of_training_are_not_packed_together():
     assert stack_key(one) == stack_key(two) != stack_key(other)
     product = one.changed(task="mul", data={"answer_width": 6})
     assert stack_key(one.changed(data={"answer_width": 6})) != stack_key(product)
+
+
+def test_steps_of_unlike_tasks_are_not_packed_together():
+    wide = {"operand_width": 3, "answer_width": 6}
+    keys = [stack_key(tiny_config(task=t, layout="scratchpad", data=wide)) for t in ("add", "mul")]
+    assert keys[0] != keys[1]
+    assert keys[0] == stack_key(tiny_config(layout="scratchpad", train="D1", test="D1..3", seed=3, data=wide))
 
 
 def test_a_member_of_a_stack_loads_alone(tmp_path):

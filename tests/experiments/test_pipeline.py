@@ -136,9 +136,7 @@ def test_denominators_are_fixed(tmp_path):
     forced = assess(parts, ["r"], 0, detail=False)
     decoded = assess_decoded(parts, ["r"], 0, domain_rows(parts))
     for records in (forced, decoded):
-        exact = {
-            r.domain: (r.correct, r.total) for r in records if (r.metric, r.reference) == ("exact", "truth")
-        }
+        exact = {r.domain: (r.correct, r.total) for r in records if (r.metric, r.reference) == ("exact", "truth")}
         assert exact == {
             "D1": (0, 9), "D2": (0, 72), "D3": (0, 648), "D4": (0, 5832), "D5": (0, 500), "D6": (0, 500),
         }  # fmt: skip

@@ -63,9 +63,7 @@ def test_an_unknown_size_and_an_unknown_preset():
     "config",
     [
         RunConfig(task="add"),
-        RunConfig(
-            task="mul%150", train="0.6*D6+0.4*D7", test="B5..7,D9", encoding="coupled", base=36, seed=5
-        ),
+        RunConfig(task="mul%150", train="0.6*D6+0.4*D7", test="B5..7,D9", encoding="coupled", base=36, seed=5),
         preset("paper", "mul"),
         preset("fast", "add%101", "nano"),
     ],

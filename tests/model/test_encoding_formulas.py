@@ -72,9 +72,7 @@ def test_alibi_is_blooms(heads):
     q, k, v = draw(heads, 100)
     bias = bloom.build_alibi_tensor(torch.ones(1, 100, dtype=torch.long), heads, torch.float32)
     expected = attend_by_definition(q, k, v, bias)
-    torch.testing.assert_close(
-        attend(build("alibi", heads), q, k, v, index(100)), expected, atol=1e-5, rtol=0
-    )
+    torch.testing.assert_close(attend(build("alibi", heads), q, k, v, index(100)), expected, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("length", [9, 300])
@@ -141,9 +139,7 @@ def test_fire_in_blocks_is_fire_at_once():
 
 @pytest.mark.parametrize("name", ["rotary", "randomized:rotary"])
 def test_rotary_refuses_heads_of_odd_width(name):
-    with pytest.raises(
-        InputError, match="waves come in pairs and the width of a head is 3: allowed are even"
-    ):
+    with pytest.raises(InputError, match="waves come in pairs and the width of a head is 3: allowed are even"):
         build(name, heads=16)
 
 

@@ -130,8 +130,7 @@ def test_a_domain_without_prediction_has_accuracy_and_no_word():
 def test_an_enumerated_record_is_judged_without_interval():
     predictions = predict("add", train="D1", test="D1").rows
     records = [
-        record("D1", reference, 99, total=100, selection="enumerated")
-        for reference in ("truth", "truncated:1")
+        record("D1", reference, 99, total=100, selection="enumerated") for reference in ("truth", "truncated:1")
     ]
     (row,) = verdicts(predictions, "D1", records)
     assert row.word == "holds"

@@ -65,9 +65,7 @@ def test_the_window_is_the_smallest_that_is_right_on_its_own_training_domain():
         domain = Domain.parse(f"D{n}")
         assert accuracy(Task.parse("add"), Hypothesis("windowed", n), domain) < 1
         assert accuracy(Task.parse("add"), Hypothesis("windowed", n + 1), domain) == 1
-    assert (
-        str(only("add", "D4", "D6", encoding="coupled", hypothesis="windowed:4").hypothesis) == "windowed:4"
-    )
+    assert str(only("add", "D4", "D6", encoding="coupled", hypothesis="windowed:4").hypothesis) == "windowed:4"
 
 
 @pytest.mark.parametrize("encoding", ["rotary", "alibi", "t5", "shaw", "fire"])
@@ -98,9 +96,7 @@ def test_training_domains_outside_the_assumption(train):
 
 
 def test_natural_layouts():
-    natural = {
-        e: predict("add", "D2", "D1", encoding=e).layout for e in ["abacus", "fire", "learned", "coupled"]
-    }
+    natural = {e: predict("add", "D2", "D1", encoding=e).layout for e in ["abacus", "fire", "learned", "coupled"]}
     assert natural == {"abacus": "reversed", "fire": "aligned", "learned": "padded", "coupled": "padded"}
 
 
@@ -155,9 +151,7 @@ def test_json_contract():
     assert row["accuracy"] == "4/675" and round(row["percent"], 3) == 0.593
 
 
-@pytest.mark.parametrize(
-    "options", [{"encoding": "wavelet"}, {"layout": "diagonal"}, {"hypothesis": "magic"}]
-)
+@pytest.mark.parametrize("options", [{"encoding": "wavelet"}, {"layout": "diagonal"}, {"hypothesis": "magic"}])
 def test_bad_options(options):
     (value,) = options.values()
     with pytest.raises(InputError, match=value):

@@ -191,9 +191,7 @@ def test_answers_of_a_stack(names, base, data):
     answers = Answers(tasks, answer_width)(a, b)
     assert answers.shape == (len(tasks), 3, answer_width) and answers.dtype == torch.int8
     expected = [
-        task(x, y)
-        for task, xs, ys in zip(tasks, left, right, strict=True)
-        for x, y in zip(xs, ys, strict=True)
+        task(x, y) for task, xs, ys in zip(tasks, left, right, strict=True) for x, y in zip(xs, ys, strict=True)
     ]
     assert to_ints(answers, base) == expected
 

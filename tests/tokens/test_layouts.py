@@ -218,9 +218,7 @@ def test_the_chain_is_that_of_the_paper(problem):
     if task.operation == "add":
         sums = [i + j for i, j in zip(x, y, strict=True)]
     else:
-        sums = [
-            sum(x[j] * y[i - j] for j in range(width) if 0 <= i - j < width) for i in range(2 * width - 1)
-        ]
+        sums = [sum(x[j] * y[i - j] for j in range(width) if 0 <= i - j < width) for i in range(2 * width - 1)]
     tokens = encode(layout, a, b, task(a, b)).spread()
     carry = 0
     for column, total in enumerate(sums, start=1):

@@ -60,9 +60,7 @@ def torch_adamw(model, k, config):
 @pytest.mark.parametrize("clip", [NO_CLIP, 3.0])
 @pytest.mark.parametrize("seeds", [(1,), (1, 2, 3)])
 def test_adamw_is_torchs(seeds, clip):
-    config = TrainingConfig(
-        optimizer="adamw", learning_rate=0.01, betas=(0.9, 0.99), weight_decay=0.5, clip=clip
-    )
+    config = TrainingConfig(optimizer="adamw", learning_rate=0.01, betas=(0.9, 0.99), weight_decay=0.5, clip=clip)
     model = build(seeds)
     references = [torch_adamw(model, k, config) for k in range(len(seeds))]
     factors = [1.0, 0.5, 0.25, 1.0, 0.0]

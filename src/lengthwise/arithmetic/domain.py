@@ -132,9 +132,7 @@ class Domain:
     def __str__(self) -> str:
         equal = len(set(self.weights)) == 1
         if not equal:
-            return "+".join(
-                f"{_weight_text(w)}*{part}" for w, part in zip(self.weights, self.parts, strict=True)
-            )
+            return "+".join(f"{_weight_text(w)}*{part}" for w, part in zip(self.weights, self.parts, strict=True))
         first, last = self.parts[0], self.parts[-1]
         run = tuple(Part(first.kind, n, None, self.base) for n in range(first.length, last.length + 1))
         if len(self.parts) > 2 and run == self.parts:

@@ -1,10 +1,104 @@
-"""lengthwise demo."""
+"""lengthwise demo: the paper's Table 1 in miniature, predicted, trained and judged on this machine."""
 
+import json
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from lengthwise.records.verdicts import FAILS, GATE, HOLDS, TOLERANCE, UNDECIDED, Verdict
+from lengthwise.report.tables import MARKS, new_table, percent
+from lengthwise.report.verdicts import STYLES, measured_text, verdict_json
+
+if TYPE_CHECKING:
+    from lengthwise.experiments.config import RunConfig
+
+INTRODUCTION = """\
+Will a transformer that learned arithmetic on numbers of 1 and 2 digits get 3 digits right? It depends on the
+task and on how positions are encoded, and theory says beforehand what it will do. Eight small models learn that
+now, in base 4: addition, multiplication, and addition modulo 4 (which divides a power of the base) and modulo 15
+(which does not), with absolute positions (learned) and with relative ones (coupled)."""
+
+CONCLUSION = f"""\
+A cell is what was measured, and in brackets what theory predicted, in % of right answers; – is no prediction.
+Upwards (the last length): absolute positions compute on the last two digits alone, so they fail unless the
+modulus makes the rest irrelevant. A row holds if the model computes the predicted function on every length, on
+{100 * (1 - TOLERANCE):g} % of problems or more; it is undecided if the model has not learned its own training
+domain to {100 * GATE:g} %. With relative positions theory predicts addition alone; the rest shows what came out.
+
+Next: lengthwise predict add%151 --train D4 --test B1..9      what a real model will do, in a second
+      lengthwise ask {{example}} "33 + 1"
+      lengthwise train add --train D4 --test D1..9 --size mini    the paper's own model (a GPU helps)
+      docs/theory.md says why."""
+
+FAMILIES = {"learned": "absolute", "coupled": "relative"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Demo:
-    """x"""
+    """Train eight small models on this machine and see which predictions hold. Takes about three minutes."""
 
-    def run(self) -> None: ...
+    out: Path = Path("runs/demo")
+    """Folder that holds the run folders. Finished runs in it are not trained again."""
+    json: bool = False
+    """Print the rows as JSON."""
+
+    def run(self) -> None:
+        from lengthwise.experiments.demo import demo_configs
+        from lengthwise.experiments.evaluate import run_verdicts
+        from lengthwise.experiments.launch import train
+
+        console = Console(highlight=False, stderr=self.json)
+        console.print(INTRODUCTION, soft_wrap=True)
+        configs, start = demo_configs(), time.perf_counter()
+        folders = train(configs, self.out, device="cpu", console=console)
+        seconds = time.perf_counter() - start
+        rows = [(config, run_verdicts(folder)) for config, folder in zip(configs, folders, strict=True)]
+        if self.json:
+            return print(json.dumps([row_json(config, verdicts) for config, verdicts in rows], indent=2))
+        console.print(demo_table(rows))
+        console.print(CONCLUSION.format(example=folders[0].path), soft_wrap=True)
+        return console.print(f"{seconds:.0f} s; run folders in {self.out}", soft_wrap=True)
+
+
+def demo_table(rows: "Sequence[tuple[RunConfig, list[Verdict]]]") -> Table:
+    lengths = [str(verdict.prediction.domain)[1:] for verdict in rows[0][1]]
+    columns = [f"{n} digit{'s' if n != '1' else ''}" for n in lengths]
+    table = new_table(
+        "positions", "task", *columns, "verdict", "goes on?", title="Table 1 of the paper, in miniature"
+    )
+    for config, verdicts in rows:
+        word = row_verdict(verdicts)
+        table.add_row(
+            FAMILIES[config.encoding],
+            config.task,
+            *(f"{measured_text(v.accuracy)} ({percent(v.expected)})" for v in verdicts),
+            f"[{STYLES[word]}]{word}[/]" if word else "–",
+            MARKS[verdicts[-1].prediction.generalizes],
+        )
+    return table
+
+
+def row_verdict(verdicts: Sequence[Verdict]) -> str | None:
+    """The verdict on a run: it holds where all lengths hold; one that fails is enough to fail it."""
+    words = {verdict.word for verdict in verdicts}
+    for word in (UNDECIDED, FAILS):
+        if word in words:
+            return word
+    return None if None in words else HOLDS
+
+
+def row_json(config: "RunConfig", verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    return {
+        "task": config.task,
+        "base": config.base,
+        "train": config.train,
+        "encoding": config.encoding,
+        "seed": config.seed,
+        "verdict": row_verdict(verdicts),
+        "rows": [verdict_json(verdict) for verdict in verdicts],
+    }

@@ -42,10 +42,8 @@ class Train:
 
     @classmethod
     def defaults(cls, arguments: Sequence[str]) -> "Train":
-        """The other options' defaults depend on preset, size and task, so these are looked at first."""
-        start, size = _option(arguments, "preset", PRESETS, "fast"), _option(arguments, "size", SIZES, "mini")
-        task = arguments[0] if arguments and not arguments[0].startswith("-") else "add"
-        return cls(config=preset(start, task, size), preset=start, size=size)
+        config, start, size = starting_config(arguments)
+        return cls(config=config, preset=start, size=size)
 
     def run(self) -> None:
         from lengthwise.experiments.launch import Claim, train_claims
@@ -68,9 +66,7 @@ class Train:
 
         rows = run_verdicts(RunFolder(path))
         if self.json:
-            return print(
-                json.dumps({"run": str(path), "rows": [verdict_json(row) for row in rows]}, indent=2)
-            )
+            return print(json.dumps({"run": str(path), "rows": [verdict_json(row) for row in rows]}, indent=2))
         config = self.config
         console.print(verdict_table(rows, f"{config.task} trained on {config.train}, {config.encoding}"))
         console.print(LEGEND)
@@ -83,6 +79,13 @@ class Train:
         if self.json:
             return print(json.dumps(found.as_json(), indent=2))
         return print(found.as_text())
+
+
+def starting_config(arguments: Sequence[str]) -> tuple[RunConfig, str, str]:
+    """Defaults of a config depend on preset, size and task, so these are looked at first."""
+    start, size = _option(arguments, "preset", PRESETS, "fast"), _option(arguments, "size", SIZES, "mini")
+    task = arguments[0] if arguments and not arguments[0].startswith("-") else "add"
+    return preset(start, task, size), start, size
 
 
 def _option(arguments: Sequence[str], name: str, allowed: Iterable[str], default: str) -> str:

@@ -53,9 +53,7 @@ def measure(
     references = [hypothesis or TRUTH for hypothesis in row.predicted]
     truth = reference_answers(tasks, [TRUTH] * len(members), *pair, width)
     answers = reference_answers(tasks, references, *pair, width)
-    support = torch.stack([_support(m, width, len(subject.layout.vocabulary)) for m in members]).to(
-        truth.device
-    )
+    support = torch.stack([_support(m, width, len(subject.layout.vocabulary)) for m in members]).to(truth.device)
     of_truth = score(subject, pair, truth, support)
     # Where they agree on all problems there is one thing to score, and counts are equal by construction.
     of_reference = of_truth if torch.equal(truth, answers) else score(subject, pair, answers, support)
@@ -66,9 +64,7 @@ def measure(
         if references[k] != TRUTH:
             coinciding = (truth[k] == answers[k]).all(-1)
             records += _counts(make, str(references[k]), of_reference, k)
-            records.append(
-                make(reference=str(references[k]), metric="coincides", correct=int(coinciding.sum()))
-            )
+            records.append(make(reference=str(references[k]), metric="coincides", correct=int(coinciding.sum())))
         if detail:
             records += _details(make, str(references[k]), of_reference, k)
             records += _digits(make, of_truth, k)
@@ -143,9 +139,7 @@ def _digits(make: partial[Record], scores: Scores, k: int) -> Iterator[Record]:
             yield make(metric=f"digit:{position}", correct=correct, total=total)
 
 
-def _outside(
-    make: partial[Record], reference: str, scores: Scores, support: Tensor, k: int
-) -> Iterator[Record]:
+def _outside(make: partial[Record], reference: str, scores: Scores, support: Tensor, k: int) -> Iterator[Record]:
     """Only where training showed some digits and not others is there something to be outside of; and only
     with fixed widths does every problem show a digit at every position."""
     told = ~support[k].all(-1)

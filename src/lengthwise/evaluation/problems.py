@@ -32,9 +32,7 @@ class Problems:
     selection: Literal["enumerated", "sampled", "given"]
 
 
-def test_problems(
-    domain: Domain, seeds: Sequence[int], width: int, count: int, device: torch.device
-) -> Problems:
+def test_problems(domain: Domain, seeds: Sequence[int], width: int, count: int, device: torch.device) -> Problems:
     """Each member has problems of its own evaluation stream, unless the domain is small enough for all."""
     if len(domain.parts) == 1 and domain.size <= WHOLE_LIMIT:
         a, b = (resize(digits, width).to(device) for digits in enumerate_pairs(domain.parts[0]))
@@ -51,9 +49,7 @@ def given_problems(path: Path, base: int, members: int, width: int, device: torc
     longest = base**width
     for line, pair in enumerate(pairs, start=1):
         if max(pair) >= longest:
-            raise InputError(
-                f"pair {line} of {path} has more digits than this model reads: allowed is {width}"
-            )
+            raise InputError(f"pair {line} of {path} has more digits than this model reads: allowed is {width}")
     a, b = (from_ints(numbers, width, base).to(device) for numbers in zip(*pairs, strict=True))
     return Problems(path.name, a.expand(members, -1, -1), b.expand(members, -1, -1), "given")
 
@@ -64,9 +60,7 @@ def read_pairs(path: Path, base: int) -> list[tuple[int, int]]:
         lines = path.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read pairs from {path}: {error}") from None
-    pairs = [
-        _pair(line, number, path, base) for number, line in enumerate(lines, start=1) if _words(line, base)
-    ]
+    pairs = [_pair(line, number, path, base) for number, line in enumerate(lines, start=1) if _words(line, base)]
     if not pairs:
         raise InputError(f"{path} holds no pairs: allowed are two numbers a line")
     return pairs

@@ -17,7 +17,8 @@ from lengthwise.model.positions import Encoding, number_tokens
 from lengthwise.tokens.layouts import Layout, SpreadTokens
 from lengthwise.tokens.layouts.places import C
 
-CHUNK_TOKENS = 1 << 19  # tokens of all members in one pass: bounds memory
+# Tokens of all members in one pass: enough to fill a GPU, few enough to stay in a CPU's cache.
+CHUNK_TOKENS = {"cuda": 1 << 19, "cpu": 1 << 13}
 WEAK_THRESHOLD = 1e-3
 """A digit counts as within reach, the paper's weak form, if its probability is above this."""
 
@@ -74,14 +75,13 @@ def score(subject: Subject, problem: tuple[Tensor, Tensor], reference: Tensor, s
     `support` [M, A, V] says which tokens of each answer position are not counted in `outside`.
     """
     chunks = [
-        _score_chunk(subject, a, b, c, support)
-        for a, b, c in _chunks(subject.layout.length, *problem, reference)
+        _score_chunk(subject, a, b, c, support) for a, b, c in _chunks(subject.layout.length, *problem, reference)
     ]
     return Scores(*(torch.cat(columns, 1) for columns in zip(*chunks, strict=True)))
 
 
 def _chunks(length: int, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
-    size = max(1, CHUNK_TOKENS // (length * len(tensors[0])))
+    size = max(1, CHUNK_TOKENS[tensors[0].device.type] // (length * len(tensors[0])))
     yield from zip(*(tensor.split(size, dim=1) for tensor in tensors), strict=True)
 
 

@@ -103,11 +103,16 @@ def position_rows(config: RunConfig, needed: int) -> int:
 def stack_key(config: RunConfig) -> str:
     """Runs of equal key can train side by side: all but task, training domain and seed is the same.
 
-    Where problems differ in length, the longest ones of training have to be as long too.
+    Where problems differ in length, the longest ones of training have to be as long too; where intermediate
+    steps are written, these are of one task.
     """
-    content = config.model_dump(mode="json")
-    train = None if layout_facts(config.resolved_layout).fixed_width else _training_widths(config)
-    own = {"task": "", "train": train, "test": [str(domain) for domain in config.test_domains], "seed": 0}
+    content, facts = config.model_dump(mode="json"), layout_facts(config.resolved_layout)
+    own = {
+        "task": config.task if facts.with_steps else "",
+        "train": "" if facts.fixed_width else _training_widths(config),
+        "test": [str(domain) for domain in config.test_domains],
+        "seed": 0,
+    }
     widths = {"operand_width": config.operand_width, "answer_width": config.answer_width}
     return json.dumps({**content, **own, "data": {**content["data"], **widths}})
 

@@ -58,8 +58,7 @@ class RunConfig(Config):
         widest = max([self.train_domain.length, *(d.length for d in self.test_domains)])
         if self.operand_width < widest:
             raise InputError(
-                f"operand_width {self.operand_width} is less than the longest operand: "
-                f"allowed is {widest} or more"
+                f"operand_width {self.operand_width} is less than the longest operand: allowed is {widest} or more"
             )
         needed = self.task_object.answer_digits(self.operand_width)
         if self.data.answer_width is not None and self.data.answer_width < needed:

@@ -36,9 +36,7 @@ class Initializer:
 class Linear(nn.Module):
     """[M, ..., I] -> [M, ..., O], in the dtype of what comes in."""
 
-    def __init__(
-        self, init: Initializer, inputs: int, outputs: int, *, bias: bool, std: float = 0.02
-    ) -> None:
+    def __init__(self, init: Initializer, inputs: int, outputs: int, *, bias: bool, std: float = 0.02) -> None:
         super().__init__()
         self.weight = init.normal(inputs, outputs, std=std)
         self.bias = init.constant(1, outputs, value=0.0) if bias else None

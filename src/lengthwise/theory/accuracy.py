@@ -36,9 +36,7 @@ def _count_right(task: Task, hypothesis: Hypothesis, part: Part) -> int:
     unit = task.base**size
     count = _TRUNCATED[task.operation, task.modulus is not None]
     # The part is longer than what is kept, so the bounds of its intervals are multiples of base^n.
-    return sum(
-        count(task, size, _shrink(rows, unit), _shrink(columns, unit)) for rows, columns in part.rectangles
-    )
+    return sum(count(task, size, _shrink(rows, unit), _shrink(columns, unit)) for rows, columns in part.rectangles)
 
 
 def _shrink(interval: range, unit: int) -> range:

@@ -64,8 +64,6 @@ def stated_accuracy(task: Task, digits: int, relative: bool, test: Domain) -> Fr
         return None
     if task.modulus is None:
         # Each point above n is wrong, so only a mixture's share up to n is right.
-        return Fraction(
-            sum(w for w, part in zip(test.weights, test.parts, strict=True) if part.length <= digits)
-        )
+        return Fraction(sum(w for w, part in zip(test.weights, test.parts, strict=True) if part.length <= digits))
     both_long = str(test) == f"B{test.length}"
     return modular_addition_accuracy(task, digits, test.length) if both_long else None

@@ -146,8 +146,7 @@ RULES: tuple[Rule, ...] = (
         generalizes=None,
         within_theorem=_never,
         why=lambda c: (
-            "the theorems give each digit a place of its own; "
-            f"in the {c.layout} layout places move with length"
+            f"the theorems give each digit a place of its own; in the {c.layout} layout places move with length"
         ),
     ),
     Rule(

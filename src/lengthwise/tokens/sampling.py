@@ -164,9 +164,7 @@ def _free_digits(draws: Draws, base: int, width: int) -> Tensor:
 
 
 def _part_table(parts: Sequence[Part], device: torch.device | str) -> PartRows:
-    rows = [
-        (p.length, p.lowest_lead, int(p.skips_zero_lead), p.lead_pair_count, int(reserves(p))) for p in parts
-    ]
+    rows = [(p.length, p.lowest_lead, int(p.skips_zero_lead), p.lead_pair_count, int(reserves(p))) for p in parts]
     return PartRows(*torch.tensor(rows, device=device).unbind(-1))
 
 

@@ -28,9 +28,7 @@ class GraphSteps:
 
     most = WINDOW
 
-    def __init__(
-        self, model: GPT, data: TrainingData, optimizer: Optimizer, batch: int, dropout_key: int
-    ) -> None:
+    def __init__(self, model: GPT, data: TrainingData, optimizer: Optimizer, batch: int, dropout_key: int) -> None:
         self.model, self.data, self.optimizer = model, data, optimizer
         self.batch, self.dropout_key = batch, dropout_key
         device = model.device

@@ -60,9 +60,7 @@ class Steps(Protocol):
 class PlainSteps:
     most = 1
 
-    def __init__(
-        self, model: GPT, data: TrainingData, optimizer: Optimizer, batch: int, dropout_key: int
-    ) -> None:
+    def __init__(self, model: GPT, data: TrainingData, optimizer: Optimizer, batch: int, dropout_key: int) -> None:
         self.model, self.data, self.optimizer = model, data, optimizer
         self.batch, self.dropout_key = batch, dropout_key
         self.losses = Losses(model.members, model.device)

@@ -114,9 +114,7 @@ class Places:
             table = torch.tensor(places, device=device)
             index = torch.arange(len(places), device=device)
             answer = (index >= self.prompt_length) & (index < len(self.places))
-            self._tables[device] = Tables(
-                torch.tensor(slots, device=device), table[:, 0], table[:, 1], answer
-            )
+            self._tables[device] = Tables(torch.tensor(slots, device=device), table[:, 0], table[:, 1], answer)
         return self._tables[device]
 
     def id(self, place: Place) -> int:

@@ -1,0 +1,46 @@
+"""Captured steps against plain ones. Needs a GPU: skipped elsewhere, CI included."""
+
+import pytest
+import torch
+from fakes import tiny_config
+
+from lengthwise.experiments.build import build, training_steps
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+
+def losses_of(configs, count, *, plain):
+    steps = training_steps(build(configs, torch.device("cuda")), plain=plain)
+    found = []
+    for number in range(count):
+        steps.losses.clear()
+        steps.take(number, [1.0])
+        found.append(steps.losses.sums.clone())
+    return torch.stack(found)
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+@pytest.mark.parametrize("encoding", ["learned", "coupled"])
+def test_captured_steps_equal_plain_ones(optimizer, encoding):
+    config = tiny_config(encoding=encoding, training={"optimizer": optimizer, "learning_rate": 1e-3})
+    configs = [config, config.changed(seed=5)]
+    captured, plain = (losses_of(configs, 40, plain=plain) for plain in (False, True))
+    torch.testing.assert_close(captured, plain, rtol=0.02, atol=0.01)
+
+
+def test_a_window_is_the_same_as_its_steps_one_by_one():
+    config = tiny_config(model={"dropout": 0.1})
+    one_by_one = losses_of([config], 20, plain=False).sum(0)
+    steps = training_steps(build([config], torch.device("cuda")))
+    steps.take(0, [1.0] * 20)
+    torch.testing.assert_close(steps.losses.sums, one_by_one, rtol=1e-3, atol=1e-3)
+
+
+def test_warming_up_leaves_no_trace():
+    config = tiny_config()
+    parts = build([config], torch.device("cuda"))
+    before = {name: tensor.clone() for name, tensor in parts.model.state_dict().items()}
+    steps = training_steps(parts)
+    for name, tensor in parts.model.state_dict().items():
+        torch.testing.assert_close(tensor, before[name], rtol=0, atol=0)
+    assert all(not tensor.any() for name, tensor in steps.state().items() if name != "alive")

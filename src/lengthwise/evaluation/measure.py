@@ -97,12 +97,15 @@ def seen_share(member: MeasuredMember, domain: Domain) -> float:
             continue
         first = part.rectangles[0]
         chance = float(member.train.weight((first[0].stop - 1, first[1].stop - 1)))
-        if member.distinct is None:
-            met = 1 - (1 - chance) ** member.draws
-        else:
-            met = min(1.0, chance * member.distinct)
-        share += float(weight) * met
+        share += float(weight) * _met(member, chance)
     return share
+
+
+def _met(member: MeasuredMember, chance: float) -> float:
+    """How likely training has met a problem that it draws with this chance."""
+    if member.distinct is None:
+        return 1 - (1 - chance) ** member.draws
+    return min(1.0, chance * member.distinct)
 
 
 def _maker(member: MeasuredMember, row: Row, step: int) -> partial[Record]:

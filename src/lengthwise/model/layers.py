@@ -43,10 +43,8 @@ class Linear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         rows, weight = x.flatten(1, -2), self.weight.to(x.dtype)
-        if self.bias is None:
-            y = torch.bmm(rows, weight)
-        else:
-            y = torch.baddbmm(self.bias.to(x.dtype), rows, weight)
+        bias = None if self.bias is None else self.bias.to(x.dtype)
+        y = torch.bmm(rows, weight) if bias is None else torch.baddbmm(bias, rows, weight)
         return y.view(*x.shape[:-1], -1)
 
 

@@ -3,6 +3,7 @@ import json
 import pytest
 
 from lengthwise.cli import VERBS, main
+from lengthwise.commands.train import starting_config
 
 
 def refused(capsys, *arguments) -> str:
@@ -28,7 +29,16 @@ def refused(capsys, *arguments) -> str:
         (["predict", "add", "--base", "ten"], ["ten"]),
         (["predict", "add", "--encoding", "wavelet"], ["wavelet", "learned"]),
         (["predict", "add", "--nope"], ["--nope"]),
+        (["predict", "add", "--train", "D4 5"], ["D4 5"]),
+        (["predict", "add", "--train", f"D{'9' * 5000}"], ["10000"]),
+        (["predict", "add", "--hypothesis", "truncated:00"], ["truncated:00"]),
         (["predict"], ["add%101"]),
+        (["train"], ["add%101"]),
+        (["train", "--size", "nano"], ["add%101"]),
+        (["train", "add", "--size"], ["size", "nano"]),
+        (["train", "--size", "nano", "mul%0"], ["0"]),
+        (["bench", "add", "--members", "0"], ["members", "0", "1 or more"]),
+        (["bench", "add", "--seconds", "0"], ["seconds", "0"]),
         (["conjecture"], ["conjecture", "predict"]),
     ],
 )
@@ -47,3 +57,20 @@ def test_help_lists_every_verb(capsys):
     main(["--help"])
     printed = capsys.readouterr().out
     assert all(f"  {verb} " in printed for verb in VERBS)
+
+
+def test_fractions_of_more_digits_than_python_writes_by_default(capsys):
+    main(["predict", "add%101", "--train", "D4", "--test", "D3000", "--json"])
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert len(row["accuracy"]) > 4300
+
+
+def test_the_longest_training_domain_has_a_default_test(capsys):
+    main(["predict", "add%100", "--train", "D9998", "--json"])
+    assert len(json.loads(capsys.readouterr().out)["rows"]) == 10_000
+
+
+@pytest.mark.parametrize("arguments", [["mul", "--preset", "paper"], ["--preset", "paper", "--dry-run", "mul"]])
+def test_a_preset_knows_the_task_wherever_it_stands(arguments):
+    config, _, _ = starting_config(arguments)
+    assert (config.task, config.model.dropout) == ("mul", 0.1)

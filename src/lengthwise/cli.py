@@ -34,6 +34,8 @@ class Command(Protocol):
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a verb; a user's mistake ends in one line and exit code 2."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    # Numbers here may have 10,000 digits, and exact fractions of them more; Python writes 4,300 unless told.
+    sys.set_int_max_str_digits(0)
     if not arguments or arguments[0] in ("-h", "--help"):
         print(overview())
         return
@@ -42,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except InputError as error:
         _refuse(str(error))
     except KeyboardInterrupt as stop:
-        print(f"{stop or 'stopped'}; the same command goes on from there", file=sys.stderr)
+        print(str(stop) or "stopped", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:
         # The reader of our output left, as `head` does.

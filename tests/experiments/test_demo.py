@@ -20,18 +20,19 @@ def test_it_is_table_1_in_miniature():
     assert marks == {
         ("learned", "add"): False,
         ("learned", "mul"): False,
-        ("learned", "add%4"): True,
-        ("learned", "add%15"): False,
+        ("learned", "add%36"): True,
+        ("learned", "add%35"): False,
         ("coupled", "add"): True,
         ("coupled", "mul"): False,
-        ("coupled", "add%4"): True,
-        ("coupled", "add%15"): False,
+        ("coupled", "add%36"): True,
+        ("coupled", "add%35"): False,
     }
 
 
-def test_runs_of_one_encoding_are_one_stack():
+def test_sums_of_one_encoding_are_one_stack():
     keys = [stack_key(config) for config in demo_configs()]
-    assert len(set(keys)) == len(ENCODINGS) and len(keys) == len(ENCODINGS) * len(TASKS)
+    sums = [key for key, config in zip(keys, demo_configs(), strict=True) if config.task != "mul"]
+    assert len(set(sums)) == len(ENCODINGS) and len(sums) == 3 * len(ENCODINGS)
 
 
 class _Word:
@@ -71,4 +72,4 @@ def test_it_prints_one_table_and_then_its_rows_as_json(two_steps, tmp_path, caps
     assert [(row["encoding"], row["task"]) for row in rows] == [(e, t) for e in ENCODINGS for t in TASKS]
     first = rows[0]["rows"][2]
     assert first["domain"] == "D3" and first["hypothesis"] == "truncated:2" and first["accuracy"] == "0"
-    assert first["verdict"] == "undecided" and first["measured"]["total"] == 3840
+    assert first["verdict"] == "undecided" and first["measured"]["total"] == 20

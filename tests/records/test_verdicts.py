@@ -2,6 +2,7 @@
 
 import pytest
 
+from lengthwise.errors import InputError
 from lengthwise.records.intervals import clopper_pearson
 from lengthwise.records.schema import Record
 from lengthwise.records.verdicts import GATE, TOLERANCE, Measured, gate_passed, judge, verdicts
@@ -136,3 +137,9 @@ def test_an_enumerated_record_is_judged_without_interval():
     assert row.word == "holds"
     sampled = [r.model_copy(update={"selection": "sampled"}) for r in records]
     assert verdicts(predictions, "D1", sampled)[0].word == "undecided"
+
+
+def test_records_that_lack_a_measurement_are_refused():
+    predictions = predict("add", train="D4", test="D5").rows
+    with pytest.raises(InputError, match="D5 against truncated:4"):
+        verdicts(predictions, "D4", [record("D4"), record("D5")])

@@ -27,7 +27,7 @@ GRAMMAR = (
 )
 
 _TERM = re.compile(
-    r"(?:(?P<weight>\d+(?:\.\d+)?|\.\d+|\d+/\d+)\*)?"
+    r"(?:(?P<weight>\d+(?:\.\d+)?|\.\d+|\d+/\d+)\s*\*\s*)?"
     r"(?P<kind>[DB])(?P<first>\d+)(?:\.\.(?P<last>\d+))?(?:\[lead>=(?P<lead>\d+)\])?"
 )
 
@@ -118,7 +118,7 @@ class Domain:
     @classmethod
     def parse(cls, text: str, base: int = 10) -> Self:
         check_base(base)
-        terms = [_parse_term(term, text, base) for term in text.replace(" ", "").split("+")]
+        terms = [_parse_term(term, text, base) for term in text.split("+")]
         weighted = [weight is not None for weight, _ in terms]
         if any(weighted) and not all(weighted):
             raise InputError(f"domain {text!r} weighs some terms and not others: allowed is all or none")
@@ -185,13 +185,18 @@ def parse_test_domains(text: str, base: int = 10) -> list[Domain]:
     return rows
 
 
+def default_test(train: Domain) -> str:
+    """Where a test list is left out: lengths 1 to five above the trained ones."""
+    return f"D1..{min(train.length + 5, MAX_LENGTH)}"
+
+
 def pair_length(a: int, b: int, base: int) -> int:
     """The length n of the domain D_n that holds the pair."""
     return digit_count(max(a, b), base)
 
 
 def _parse_term(term: str, text: str, base: int) -> tuple[Fraction | None, list[Part]]:
-    match = _TERM.fullmatch(term)
+    match = _TERM.fullmatch(term.strip())
     if match is None:
         raise InputError(f"cannot read {term!r} in domain {text!r}: {GRAMMAR}")
     first = int(match["first"])

@@ -86,10 +86,12 @@ def marked(text: str, truth: str) -> str:
 
 
 def answer_json(answer: "Answer", base: int) -> dict[str, object]:
+    """Numbers are text in the model's base; `answered` is null where the model wrote no number."""
+    number = isinstance(answer.answered, int)
     return {
         "a": in_base(answer.a, base),
         "b": in_base(answer.b, base),
-        "answered": shown(answer, base),
+        "answered": shown(answer, base) if number else None,
         "truth": in_base(answer.truth, base),
         "hypothesis": None if answer.hypothesis is None else str(answer.hypothesis),
         "predicted": None if answer.predicted is None else in_base(answer.predicted, base),

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from lengthwise.commands.train import starting_config
+from lengthwise.errors import InputError
 from lengthwise.experiments.config import RunConfig
 from lengthwise.report.tables import new_table
 
@@ -46,6 +47,10 @@ class BenchCommand:
         from lengthwise.experiments.bench import bench
         from lengthwise.experiments.build import choose_device
 
+        if self.members < 1:
+            raise InputError(f"members is {self.members}: allowed is 1 or more")
+        if self.seconds <= 0:
+            raise InputError(f"seconds is {self.seconds:g}: allowed is more than 0")
         device = choose_device(self.device)
         if self.profile:
             return self._show_profile()

@@ -3,12 +3,14 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 from rich.console import Console
 
+from lengthwise.arithmetic import OPERATIONS
 from lengthwise.errors import InputError
 from lengthwise.experiments.config import RunConfig
 from lengthwise.experiments.recipes import PRESETS, preset
@@ -84,14 +86,25 @@ class Train:
 def starting_config(arguments: Sequence[str]) -> tuple[RunConfig, str, str]:
     """Defaults of a config depend on preset, size and task, so these are looked at first."""
     start, size = _option(arguments, "preset", PRESETS, "fast"), _option(arguments, "size", SIZES, "mini")
-    task = arguments[0] if arguments and not arguments[0].startswith("-") else "add"
-    return preset(start, task, size), start, size
+    return preset(start, _task(arguments), size), start, size
+
+
+def _task(arguments: Sequence[str]) -> str:
+    """The task, first or among the options, where a run or folder may have the same name."""
+    if arguments and not arguments[0].startswith("-"):
+        return arguments[0]
+    for option, word in pairwise(arguments):
+        if option not in ("--name", "--out") and word.partition("%")[0] in OPERATIONS:
+            return word
+    if {"-h", "--help"} & {*arguments}:
+        return next(iter(OPERATIONS))
+    raise InputError("no task given: allowed is an operation with a modulus if wanted, as in add%101")
 
 
 def _option(arguments: Sequence[str], name: str, allowed: Iterable[str], default: str) -> str:
     """The value of --name, given as two words or with an equals sign."""
     value = default
-    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for word, following in pairwise([*arguments, ""]):
         if word == f"--{name}":
             value = following
         elif word.startswith(f"--{name}="):

@@ -105,7 +105,9 @@ def _met(member: MeasuredMember, chance: float) -> float:
     """How likely training has met a problem that it draws with this chance."""
     if member.distinct is None:
         return 1 - (1 - chance) ** member.draws
-    return min(1.0, chance * member.distinct)
+    # Of a fixed set nine tenths are trained on, each as likely as the others to be drawn.
+    trained = 0.9 * member.distinct
+    return min(0.9, chance * trained) * (1 - (1 - 1 / trained) ** member.draws)
 
 
 def _maker(member: MeasuredMember, row: Row, step: int) -> partial[Record]:

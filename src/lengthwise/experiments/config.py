@@ -11,7 +11,7 @@ from typing import Annotated, Any, Self
 import tyro
 from pydantic import Field, model_validator
 
-from lengthwise.arithmetic import Domain, Task, parse_test_domains
+from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
 from lengthwise.config import Config
 from lengthwise.errors import InputError
 from lengthwise.evaluation.config import EvaluationConfig
@@ -79,7 +79,7 @@ class RunConfig(Config):
 
     @property
     def test_domains(self) -> list[Domain]:
-        return parse_test_domains(self.test or f"D1..{self.train_domain.length + 5}", self.base)
+        return parse_test_domains(default_test(self.train_domain) if self.test is None else self.test, self.base)
 
     @property
     def measured_domains(self) -> list[Domain]:

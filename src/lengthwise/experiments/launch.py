@@ -112,7 +112,8 @@ class StackRun:
             for mirror in self.mirrors:
                 mirror.close()
         if not self.trainer.progress.finished:
-            raise KeyboardInterrupt(f"stopped after step {self.trainer.progress.step}")
+            step = self.trainer.progress.step
+            raise KeyboardInterrupt(f"stopped after step {step}; the same command goes on from there")
         progress = self.trainer.progress
         facts = {"step": progress.step, "seconds": round(progress.seconds, 3)}
         for claim, alive in zip(self.claims, progress.alive, strict=True):
@@ -156,7 +157,7 @@ class StackRun:
                 continue
             own = [r for r in records if r.run == claim.folder.name and _is_number(r)]
             if loss is not None:
-                own.append(_training_loss(claim, progress.step, loss))
+                own.append(_training_loss(claim, progress, loss))
             claim.folder.append(own)
             for mirror in self.mirrors[k : k + 1]:
                 mirror.write(own)
@@ -181,17 +182,17 @@ def _is_number(record: Record) -> bool:
     return record.value is None or math.isfinite(record.value)
 
 
-def _training_loss(claim: Claim, step: int, loss: float) -> Record:
+def _training_loss(claim: Claim, progress: Progress, loss: float) -> Record:
     return Record(
         run=claim.folder.name,
         seed=claim.config.seed,
-        step=step,
+        step=progress.step,
         task=claim.config.task,
         base=claim.config.base,
         domain=str(claim.config.train_domain),
         metric="train_loss",
         value=loss,
-        total=claim.config.training.batch,
+        total=progress.loss_steps * claim.config.training.batch,
         selection="sampled",
         seen=1.0,
     )

@@ -38,13 +38,16 @@ class WandbMirror:
     def __init__(self, folder: RunFolder) -> None:
         import wandb  # noqa: PLC0415 (an extra)
 
-        self.run = wandb.init(
-            project=os.environ.get("WANDB_PROJECT", "lengthwise"),
-            name=folder.name,
-            dir=str(folder.path),
-            config=folder.config(),
-            reinit="create_new",
-        )
+        try:
+            self.run = wandb.init(
+                project=os.environ.get("WANDB_PROJECT", "lengthwise"),
+                name=folder.name,
+                dir=str(folder.path),
+                config=folder.config(),
+                reinit="create_new",
+            )
+        except wandb.Error as error:
+            raise InputError(f"wandb does not start: {error}") from None
 
     def write(self, records: Sequence[Record]) -> None:
         for step in sorted({record.step for record in records}):

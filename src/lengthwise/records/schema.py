@@ -19,6 +19,7 @@ class Record(BaseModel):
     strong     | value: the mean probability of the reference's whole answer
     support:5  | value: the mean probability outside the digits that training ever showed at position 5
     loss       | value: cross-entropy per answer token, in nats
+    train_loss | value: the same in training, the mean over the steps since the evaluation before
     malformed, wrong_length, first_wrong:3 | decoded answers by the way they fail
     """
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from lengthwise.errors import InputError
 from lengthwise.records.intervals import Interval, interval
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.theory.predict import Prediction
@@ -76,16 +77,22 @@ def verdicts(predictions: Sequence[Prediction], train: str, records: Iterable[Re
         for r in records
         if r.correct is not None and r.mode == "forced"
     }
-    converged = gate_passed(counts[train, TRUTH, "exact"])
+
+    def exact(domain: str, reference: str) -> Measured:
+        if (domain, reference, "exact") not in counts:
+            raise InputError(f"the records hold no exact match of {domain} against {reference}: lines are missing")
+        return counts[domain, reference, "exact"]
+
+    converged = gate_passed(exact(train, TRUTH))
     rows: list[Verdict] = []
     for prediction in predictions:
         domain, reference = str(prediction.domain), str(prediction.hypothesis)
         predicted = prediction.hypothesis is not None
-        agreement = counts[domain, reference, "exact"] if predicted else None
+        agreement = exact(domain, reference) if predicted else None
         rows.append(
             Verdict(
                 prediction=prediction,
-                accuracy=counts[domain, TRUTH, "exact"],
+                accuracy=exact(domain, TRUTH),
                 agreement=agreement,
                 coincides=counts.get((domain, reference, "coincides")),
                 word=judge(agreement, converged),

@@ -12,6 +12,7 @@ from lengthwise.report.tables import new_table, percent
 STYLES = {HOLDS: "green", FAILS: "red", UNDECIDED: "yellow"}
 
 LEGEND = (
+    "On these: what the predicted function scores on the very problems measured. "
     f"A verdict holds if the model agrees with the predicted function on {100 * (1 - TOLERANCE):g} % of "
     f"problems or more (lower end of the 95 % interval), and is undecided if the model has not reached "
     f"{100 * GATE:g} % on its training domain. * means no deviation at all."
@@ -20,13 +21,21 @@ LEGEND = (
 
 def verdict_table(rows: Sequence[Verdict], title: str | None = None) -> Table:
     table = new_table(
-        "test on", "model should compute", "predicted %", "measured %", "agreement %", "verdict", title=title
+        "test on",
+        "should compute",
+        "predicted %",
+        "on these %",
+        "measured %",
+        "agreement %",
+        "verdict",
+        title=title,
     )
     for row in rows:
         table.add_row(
             escape(str(row.prediction.domain)),
             str(row.prediction.hypothesis or "no prediction"),
             percent(row.expected),
+            "–" if row.coincides is None else measured_text(row.coincides),
             measured_text(row.accuracy),
             "–" if row.agreement is None else measured_text(row.agreement),
             verdict_text(row),

@@ -28,9 +28,10 @@ class Hypothesis:
     def parse(cls, text: str) -> Self:
         match = _FORM.fullmatch(text.strip())
         sized = match is not None and (match["kind"] == "truth") == (match["size"] is None)
-        if match is None or not sized or match["size"] == "0":
+        size = None if match is None or match["size"] is None else int(match["size"])
+        if match is None or not sized or size == 0:
             raise InputError(f"unknown hypothesis {text!r}: allowed are truth, truncated:4, windowed:5")
-        return cls(match["kind"], None if match["size"] is None else int(match["size"]))
+        return cls(match["kind"], size)
 
     def __str__(self) -> str:
         return self.kind if self.size is None else f"{self.kind}:{self.size}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from lengthwise.arithmetic import Domain, Task, parse_test_domains
+from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
 from lengthwise.theory.accuracy import accuracy
 from lengthwise.theory.encodings import (
     ABSOLUTE,
@@ -281,7 +281,7 @@ def predict(
     task = Task.parse(task, base) if isinstance(task, str) else task
     train = Domain.parse(train, task.base) if isinstance(train, str) else train
     if test is None:
-        test = f"D1..{train.length + 5}"
+        test = default_test(train)
     domains = parse_test_domains(test, task.base) if isinstance(test, str) else test
     layout = check_layout(layout or encoding_facts(encoding).layout, task, encoding)
     asked = Hypothesis.parse(hypothesis) if isinstance(hypothesis, str) else hypothesis

@@ -33,6 +33,8 @@ class Progress:
     """Whether training is over and its last evaluation recorded."""
     losses: list[float] = field(default_factory=list[float])
     """Mean loss of each member since the evaluation before, as of the last one."""
+    loss_steps: int = 0
+    """Over how many steps that mean was taken."""
     alive: list[bool] = field(default_factory=list[bool])
     """Whether each member's gradients have stayed finite."""
 
@@ -111,6 +113,7 @@ class Trainer:
         losses = self.steps.losses
         if losses.steps > 0:
             self.progress.losses = (losses.sums / losses.steps).tolist()
+            self.progress.loss_steps = losses.steps
         self.model.eval()
         measured = evaluate(self.progress)
         losses.clear()

@@ -1,0 +1,87 @@
+"""The verbs that take a run folder: what they print, and what they say of folders and problems they refuse."""
+
+import json
+import shutil
+
+import pytest
+from fakes import tiny_config
+
+from lengthwise.cli import main
+from lengthwise.experiments.launch import train
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    (folder,) = train(tiny_config(training={"steps": 3, "evaluate_every": 3}), tmp_path_factory.mktemp("runs"))
+    return folder.path
+
+
+@pytest.fixture
+def copied(run, tmp_path):
+    return shutil.copytree(run, tmp_path / "copied")
+
+
+def printed(capsys, *arguments):
+    main([str(argument) for argument in arguments])
+    return json.loads(capsys.readouterr().out)
+
+
+def refused(capsys, *arguments) -> str:
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    assert stop.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    return line
+
+
+def test_ask(capsys, run):
+    answer = printed(capsys, "ask", run, "12 + 22", "--json")
+    assert (answer["a"], answer["b"], answer["truth"], answer["hypothesis"]) == ("12", "22", "111", "truncated:2")
+    assert answer["right"] == (answer["answered"] == "111")
+
+
+def test_evaluate(capsys, run, tmp_path):
+    content = printed(capsys, "evaluate", run, "--test", "D1..3", "--decode", "--json")
+    assert [row["domain"] for row in content["verdicts"]] == ["D1", "D2", "D3"]
+    assert {record["mode"] for record in content["records"]} == {"forced", "decoded"}
+    pairs = tmp_path / "pairs"
+    pairs.write_text("12 21\n1 + 2\n")
+    given = printed(capsys, "evaluate", run, "--pairs", pairs, "--json")
+    assert given["verdicts"] == []
+    assert {(r["total"], r["selection"]) for r in given["records"] if r["metric"] == "exact"} == {(2, "given")}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["ask", "1 * 2"], "'*'"),
+        (["ask", "1 + 3"], "base 3"),
+        (["ask", "1 +"], "1 +"),
+        (["ask", "1111 + 1"], "3 digits"),
+        (["evaluate", "--test", "D4"], "up to 3"),
+        (["evaluate", "--test", "D0"], "D0"),
+        (["evaluate", "--pairs", "no-such-file"], "no-such-file"),
+    ],
+)
+def test_refused_problems(capsys, run, arguments, named):
+    verb, *rest = arguments
+    assert named in refused(capsys, verb, run, *rest)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "named"),
+    [
+        ("config.json", "{", "config.json"),
+        ("config.json", "[]", "config.json"),
+        ("config.json", '{"nope": 1}', "config.json"),
+        ("config.json", None, "no config.json"),
+        ("checkpoint/state.json", "{}", "state.json"),
+        ("checkpoint/state.json", None, "no checkpoint"),
+    ],
+)
+def test_broken_folders(capsys, copied, file, content, named):
+    (copied / file).unlink()
+    if content is not None:
+        (copied / file).write_text(content)
+    assert named in refused(capsys, "ask", copied, "1 + 2")
+    assert named in refused(capsys, "evaluate", copied)

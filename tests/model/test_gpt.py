@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from lengthwise.errors import InputError
 from lengthwise.model.config import ModelConfig
-from lengthwise.model.gpt import GPT, _mix
+from lengthwise.model.gpt import GPT, Pass, _mix
 
 VOCABULARY = 16
 
@@ -296,7 +296,7 @@ def test_scaled_and_normalized_attention_by_its_formula():
     scores = q @ k.mT / 16**0.5 * torch.log(torch.arange(12) + 2.0).unsqueeze(-1) * attention.scale
     weights = scores.masked_fill(torch.ones(12, 12, dtype=torch.bool).triu(1), -math.inf).softmax(-1)
     expected = attention.out((weights @ v).transpose(2, 3).flatten(3))
-    y = attention(x, model.encoding, None, None)
+    y = attention(x, Pass(model.encoding, None, None, torch.float32, queries=12))
     torch.testing.assert_close(y, expected, atol=1e-5, rtol=1e-4)
 
 
@@ -305,11 +305,11 @@ def test_loops_apply_the_blocks_again_to_stream_plus_input():
     model = build(loops=2)
     ids, positions = batch(3)
     embedded = model.tokens(ids) + model.encoding.embed(positions)
-    x = embedded
+    x, run = embedded, Pass(model.encoding, None, None, torch.float32, queries=ids.shape[-1])
     for block in model.blocks:
-        x = block(x, model.encoding, None, None, torch.float32)
+        x = block(x, run)
     x = x + embedded
     for block in model.blocks:
-        x = block(x, model.encoding, None, None, torch.float32)
+        x = block(x, run)
     torch.testing.assert_close(model(ids, positions), model._logits(model.norm(x)), atol=1e-6, rtol=0)
     assert model.parameter_count() == build().parameter_count()

@@ -151,7 +151,16 @@ def test_json_contract():
     assert row["accuracy"] == "4/675" and round(row["percent"], 3) == 0.593
 
 
-@pytest.mark.parametrize("options", [{"encoding": "wavelet"}, {"layout": "diagonal"}, {"hypothesis": "magic"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"encoding": "wavelet"},
+        {"encoding": "randomized:coupled"},
+        {"encoding": "randomized:none"},
+        {"layout": "diagonal"},
+        {"hypothesis": "magic"},
+    ],
+)
 def test_bad_options(options):
     (value,) = options.values()
     with pytest.raises(InputError, match=value):

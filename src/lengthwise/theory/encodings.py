@@ -59,9 +59,13 @@ def encoding_facts(name: str) -> EncodingFacts:
     if facts is None:
         raise InputError(
             f"unknown encoding {name!r}: allowed are {', '.join(ENCODING_FACTS)}, "
-            f"and {RANDOMIZED}NAME of one of them"
+            f"and {RANDOMIZED}NAME of one that is numbered by index"
         )
-    return facts if inner == name else EncodingFacts(None, facts.layout)
+    if inner == name:
+        return facts
+    if inner == "none" or facts.couples_digits:
+        raise InputError(f"{inner} in {name!r} is not numbered by index: allowed is an encoding that is, as fire")
+    return EncodingFacts(None, facts.layout)
 
 
 def layout_facts(name: str) -> LayoutFacts:

@@ -27,8 +27,9 @@ CONCLUSION = f"""\
 A cell is what was measured, and in brackets what theory predicted, in % of right answers; – is no prediction.
 Upwards (the last length): absolute positions compute on the last two digits alone, so they fail unless the
 modulus makes the rest irrelevant. A row holds if the model computes the predicted function on every length, on
-{100 * (1 - TOLERANCE):g} % of problems or more; it is undecided if the model has not learned its own training
-domain to {100 * GATE:g} %. With relative positions theory predicts addition alone; the rest shows what came out.
+{100 * (1 - TOLERANCE):g} % of problems or more; it is undecided where the count leaves that open, or where the
+model has not learned its own training domain to {100 * GATE:g} %. With relative positions theory predicts
+addition and the dividing modulus alone; the rest shows what came out.
 
 Next: lengthwise predict add%151 --train D4 --test B1..9      what a real model will do, in a second
       lengthwise ask {{example}} "33 + 1"

@@ -13,7 +13,7 @@ import torch
 
 from lengthwise.evaluation.problems import test_problems
 from lengthwise.experiments.assess import assess
-from lengthwise.experiments.build import Parts, build, training_data, training_steps
+from lengthwise.experiments.build import Parts, build, training_data, training_steps, wait_for
 from lengthwise.experiments.config import RunConfig
 
 
@@ -108,7 +108,7 @@ def profile_steps(
     activity = ProfilerActivity.CUDA if device.type == "cuda" else ProfilerActivity.CPU
     with profile(activities=[activity]) as seen:
         _take(taken, steps, steps)
-        _wait(device)
+        wait_for(device)
     rows = [
         (
             event.key,
@@ -127,13 +127,13 @@ def _training_rate(
     parts = build(configs, device)
     steps = training_steps(parts)
     _take(steps, 0, steps.most)
-    _wait(device)
+    wait_for(device)
     setup = time.perf_counter() - start
     done, start = steps.most, time.perf_counter()
     while time.perf_counter() - start < seconds:
         _take(steps, done, steps.most)
         done += steps.most
-        _wait(device)
+        wait_for(device)
     rate = (done - steps.most) / (time.perf_counter() - start)
     floor = step_operations(parts, configs[0].training.batch) / ceilings.products_per_second
     return TrainingRate(len(configs), rate, rate * len(configs), rate * len(configs) * floor, setup)
@@ -148,10 +148,10 @@ def _evaluation(parts: Parts) -> tuple[float, int]:
         problems = test_problems(domain, [0], parts.layout.operand_width, config.evaluation.problems, device)
         scored += problems.a.shape[1]
     assess(parts, ["bench"], 0, detail=False)
-    _wait(device)
+    wait_for(device)
     start = time.perf_counter()
     assess(parts, ["bench"], 0, detail=False)
-    _wait(device)
+    wait_for(device)
     return time.perf_counter() - start, scored
 
 
@@ -171,16 +171,11 @@ def _take(steps: Any, first: int, count: int) -> None:
 def _seconds_each(work: Callable[[], object], device: torch.device, seconds: float) -> float:
     for _ in range(3):
         work()
-    _wait(device)
+    wait_for(device)
     start, done = time.perf_counter(), 0
     while time.perf_counter() - start < seconds:
         for _ in range(5):
             work()
         done += 5
-        _wait(device)
+        wait_for(device)
     return (time.perf_counter() - start) / done
-
-
-def _wait(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)

@@ -117,6 +117,12 @@ def stack_key(config: RunConfig) -> str:
     return json.dumps({**content, **own, "data": {**content["data"], **widths}})
 
 
+def wait_for(device: torch.device) -> None:
+    """Until all work given to the device is done, as a clock must."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
 def choose_device(name: str) -> torch.device:
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lengthwise.experiments.build import build, choose_device, training_layout, training_steps
+from lengthwise.experiments.build import build, choose_device, training_layout, training_steps, wait_for
 from lengthwise.experiments.config import RunConfig
 from lengthwise.model.gpt import GPT
 from lengthwise.training.steps import Steps
@@ -81,16 +81,11 @@ def _activation_bytes(model: GPT, steps: Steps) -> int:
 
 def _seconds_per_step(steps: Steps, device: torch.device) -> float:
     steps.take(0, [0.0] * WARM_UP)
-    _wait(device)
+    wait_for(device)
     start = time.perf_counter()
     steps.take(WARM_UP, [0.0] * TIMED)
-    _wait(device)
+    wait_for(device)
     return (time.perf_counter() - start) / TIMED
-
-
-def _wait(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
 
 
 def _megabytes(count: int) -> str:

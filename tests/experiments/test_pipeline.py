@@ -9,10 +9,10 @@ from fakes import PerfectModel, TheoryModel, tiny_config
 from lengthwise.evaluation.problems import Problems
 from lengthwise.experiments.assess import assess, assess_decoded, domain_rows, given_row, predictions
 from lengthwise.experiments.build import Parts, build
-from lengthwise.experiments.evaluate import run_verdicts
 from lengthwise.model.positions import find_encoding
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.verdicts import verdicts
+from lengthwise.records.view import RunView
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.digits import from_ints
 from lengthwise.tokens.layouts import build_layout
@@ -36,7 +36,7 @@ def judged(config, parts, folder):
     """Assess, write, read back, judge: rows by domain."""
     run = RunFolder.claim(folder / config.name, config.model_dump(mode="json"), {})
     run.append(assess(parts, [config.name], 24, detail=True))
-    return {str(row.prediction.domain): row for row in run_verdicts(run)}
+    return {str(row.prediction.domain): row for row in RunView(run).verdicts()}
 
 
 @pytest.mark.parametrize(("encoding", "hypothesis"), [("learned", "truncated:2"), ("coupled", "windowed:3")])

@@ -50,15 +50,15 @@ class Demo:
 
     def run(self) -> None:
         from lengthwise.experiments.demo import demo_configs
-        from lengthwise.experiments.evaluate import run_verdicts
         from lengthwise.experiments.launch import train
+        from lengthwise.records.view import RunView
 
         console = Console(highlight=False, stderr=self.json)
         console.print(INTRODUCTION, soft_wrap=True)
         configs, start = demo_configs(), time.perf_counter()
         folders = train(configs, self.out, device="cpu", console=console)
         seconds = time.perf_counter() - start
-        rows = [(config, run_verdicts(folder)) for config, folder in zip(configs, folders, strict=True)]
+        rows = [(config, RunView(folder).verdicts()) for config, folder in zip(configs, folders, strict=True)]
         if self.json:
             return print(json.dumps([row_json(config, verdicts) for config, verdicts in rows], indent=2))
         console.print(demo_table(rows))

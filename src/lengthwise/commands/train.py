@@ -62,11 +62,10 @@ class Train:
         return self._show_verdicts(folder.path, console)
 
     def _show_verdicts(self, path: Path, console: Console) -> None:
-        from lengthwise.experiments.evaluate import run_verdicts
-        from lengthwise.records.folder import RunFolder
+        from lengthwise.records.view import RunView
         from lengthwise.report.verdicts import LEGEND, verdict_json, verdict_table
 
-        rows = run_verdicts(RunFolder(path))
+        rows = RunView.of(path).verdicts()
         if self.json:
             return print(json.dumps({"run": str(path), "rows": [verdict_json(row) for row in rows]}, indent=2))
         config = self.config

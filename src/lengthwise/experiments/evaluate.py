@@ -18,8 +18,7 @@ from lengthwise.experiments.assess import (
     measured_members,
     predictions,
 )
-from lengthwise.experiments.load import Answer, Run, folder_config, load
-from lengthwise.records.folder import RunFolder
+from lengthwise.experiments.load import Answer, Run, load
 from lengthwise.records.schema import Record
 from lengthwise.records.verdicts import Verdict, verdicts
 from lengthwise.theory.hypotheses import TRUTH
@@ -59,16 +58,6 @@ def evaluate(
     train = str(run.config.train_domain)
     judged = verdicts(predictions(run.config, domains), train, records) if domains else []
     return Evaluation(records, judged, find_errors(run, rows, show_errors))
-
-
-def run_verdicts(folder: RunFolder) -> list[Verdict]:
-    """The verdicts of a run after its last evaluation, from its records alone."""
-    config, records = folder_config(folder), folder.records()
-    if not records:
-        raise InputError(f"{folder.path} has no records yet")
-    last = max(record.step for record in records)
-    final = [record for record in records if record.step == last]
-    return verdicts(predictions(config, config.test_domains), str(config.train_domain), final)
 
 
 def find_errors(run: Run, rows: Sequence[Row], count: int) -> list[Answer]:

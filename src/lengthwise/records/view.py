@@ -1,0 +1,81 @@
+"""A run as its files tell it: what was asked, what theory says of it, what was measured. No torch, no model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
+from lengthwise.errors import InputError
+from lengthwise.records.folder import RunFolder
+from lengthwise.records.schema import Record
+from lengthwise.records.verdicts import Verdict, verdicts
+from lengthwise.theory.encodings import encoding_facts
+from lengthwise.theory.predict import Case, Prediction, predict_case
+
+
+@dataclass(frozen=True)
+class RunView:
+    folder: RunFolder
+
+    @classmethod
+    def of(cls, path: Path | str) -> "RunView":
+        return cls(RunFolder.existing(path))
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        return self.folder.config()
+
+    @property
+    def seed(self) -> int:
+        return self.config["seed"]
+
+    @property
+    def encoding(self) -> str:
+        return self.config["encoding"]
+
+    @property
+    def layout(self) -> str:
+        return self.config["layout"] or encoding_facts(self.encoding).layout
+
+    @property
+    def task(self) -> Task:
+        return Task.parse(self.config["task"], self.config["base"])
+
+    @property
+    def train(self) -> Domain:
+        return Domain.parse(self.config["train"], self.config["base"])
+
+    @property
+    def tests(self) -> list[Domain]:
+        return parse_test_domains(self.config["test"] or default_test(self.train), self.config["base"])
+
+    @cached_property
+    def records(self) -> list[Record]:
+        return self.folder.records()
+
+    @property
+    def last_step(self) -> int:
+        if not self.records:
+            raise InputError(f"{self.folder.path} has no records yet")
+        return max(record.step for record in self.records)
+
+    def at(self, step: int) -> list[Record]:
+        return [record for record in self.records if record.step == step]
+
+    def predictions(self, domains: Sequence[Domain] | None = None) -> list[Prediction]:
+        """What theory says, domain by domain; by default of the test domains."""
+        cases = [
+            Case(self.task, self.train, domain, self.encoding, self.layout)
+            for domain in (self.tests if domains is None else domains)
+        ]
+        return [predict_case(case) for case in cases]
+
+    def verdicts(self) -> list[Verdict]:
+        """One per test domain, after the last evaluation."""
+        return verdicts(self.predictions(), str(self.train), self.at(self.last_step))

@@ -29,9 +29,15 @@ def tensors(folder):
 
 @pytest.mark.parametrize("encoding", ["learned", "coupled"])
 def test_each_member_ends_as_it_would_alone(encoding, tmp_path):
-    """Different seeds and training domains; no dropout, whose draws a stack shares."""
-    changes = {"encoding": encoding, "training": {"optimizer": "adamw"}}
-    configs = [tiny_config(seed=1, **changes), tiny_config(seed=2, train="D1..2", test="D1..3", **changes)]
+    """Different seeds, training domains, dropout, learning rates and decay."""
+    slow = {"optimizer": "adamw", "learning_rate": 2e-4, "weight_decay": 0.5}
+    quick = {"optimizer": "adamw", "learning_rate": 1e-3, "weight_decay": 0.0}
+    configs = [
+        tiny_config(seed=1, encoding=encoding, model={"dropout": 0.1}, training=slow),
+        tiny_config(
+            seed=2, encoding=encoding, model={"dropout": 0.3}, training=quick, train="D1..2", test="D1..3"
+        ),
+    ]
     assert sizes(configs, tmp_path) == [2]
     together = train(configs, tmp_path / "together")
     for config, folder in zip(configs, together, strict=True):

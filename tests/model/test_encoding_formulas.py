@@ -28,7 +28,7 @@ def draw(heads, length):
 def attend(encoding, q, k, v, positions):
     """[M, B, H, T, D], by the encoding."""
     q, k, bias = encoding.attend(q, k, encoding.relate(positions, positions))
-    return _mix(q, k, v, bias, dropout=0.0)
+    return _mix(q, k, v, bias, None)
 
 
 @torch.no_grad()

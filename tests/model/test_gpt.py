@@ -7,7 +7,9 @@ import torch
 from torch.nn import functional
 
 from lengthwise.errors import InputError
+from lengthwise.model import gpt
 from lengthwise.model.config import ModelConfig
+from lengthwise.model.dropout import Noise, drop
 from lengthwise.model.gpt import GPT, Pass, _mix
 
 VOCABULARY = 16
@@ -153,39 +155,47 @@ def test_gradients_reach_every_parameter(tied):
         assert (parameter.grad.flatten(1).abs().amax(1) > 0).all(), name
 
 
-def test_dropout_is_for_training_alone():
-    model = build(dropout=0.5)
+def noise(rates, number=0):
+    return Noise.of_step(torch.arange(len(rates)) + 2**40, number, torch.tensor(rates))
+
+
+def test_dropout_depends_on_the_noise_alone():
+    model = build()
     ids, positions = batch(3)
     with torch.no_grad():
-        assert torch.equal(model(ids, positions), model(ids, positions))
-        model.train()
-        first, second = model(ids, positions), model(ids, positions)
+        clean, first, second = (
+            model(ids, positions, noise=n) for n in (None, noise([0.5] * 3), noise([0.5] * 3, 1))
+        )
+        assert torch.equal(clean, model(ids, positions))
         assert not torch.equal(first, second)
-        torch.manual_seed(3)
-        first = model(ids, positions)
-        torch.manual_seed(3)
-        assert torch.equal(first, model(ids, positions))
+        assert torch.equal(first, model(ids, positions, noise=noise([0.5] * 3)))
+
+
+def test_a_member_drops_at_its_own_rate_and_as_it_would_alone():
+    model, single = build(), build(seeds=(2,))
+    ids, positions = batch(3)
+    with torch.no_grad():
+        together = noise([0.0, 0.5, 0.2])
+        found = model(ids, positions, noise=together)
+        torch.testing.assert_close(found[0], model(ids, positions)[0])
+        alone = Noise(together.seeds[1:2], together.rates[1:2])
+        single.load_state_dict(model.member(1))
+        torch.testing.assert_close(found[1:2], single(ids[1:2], positions, noise=alone))
 
 
 def test_dropout_is_at_nanogpts_four_places(monkeypatch):
     """Embedding, and in each block attention weights and two branches."""
-    shares = []
-    dropout, attention = functional.dropout, functional.scaled_dot_product_attention
+    shapes = []
 
-    def spy_dropout(x, p, training=True, inplace=False):
-        shares.append(("activations", p))
-        return dropout(x, p, training, inplace)
+    def spy(x, given):
+        shapes.append(tuple(x.shape))
+        return drop(x, given)
 
-    def spy_attention(*args, dropout_p=0.0, **kwargs):
-        shares.append(("attention", dropout_p))
-        return attention(*args, dropout_p=dropout_p, **kwargs)
-
-    model = build(dropout=0.25).train()
-    monkeypatch.setattr(functional, "dropout", spy_dropout)
-    monkeypatch.setattr(functional, "scaled_dot_product_attention", spy_attention)
-    model(*batch(3))
-    block = [("attention", 0.25), ("activations", 0.25), ("activations", 0.25)]
-    assert shares == [("activations", 0.25), *block * 3]
+    monkeypatch.setattr(gpt, "drop", spy)
+    model = build()
+    model(*batch(3), noise=noise([0.25] * 3))
+    activations, weights = (3, 5, 12, 48), (3, 5, 3, 12, 12)
+    assert shapes == [activations, *[weights, activations, activations] * 3]
 
 
 def test_a_cpu_refuses_bfloat16():
@@ -244,7 +254,7 @@ def test_attention_by_its_formula(queries, shape):
     scores = q[..., -queries:, :] @ k.mT / 4**0.5 + (0 if bias is None else bias)
     future = torch.ones(7, 7, dtype=torch.bool).triu(1)[-queries:]
     expected = scores.masked_fill(future, -math.inf).softmax(-1) @ v
-    torch.testing.assert_close(_mix(q[..., -queries:, :], k, v, bias, dropout=0.0), expected)
+    torch.testing.assert_close(_mix(q[..., -queries:, :], k, v, bias, None), expected)
 
 
 OPTIONS = [

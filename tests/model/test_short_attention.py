@@ -4,6 +4,8 @@ import pytest
 import torch
 from torch.nn import functional
 
+from lengthwise.model.dropout import Noise
+from lengthwise.model.gpt import _mix
 from lengthwise.model.short_attention import short_attention, suits_short
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -25,7 +27,7 @@ def test_values_and_gradients(tokens, queries, heads, width):
     torch.manual_seed(0)
     packed = torch.randn(2, 3, tokens, 3, heads, width, device="cuda", dtype=torch.bfloat16, requires_grad=True)
     assert suits_short(packed)
-    y = short_attention(packed, queries, 0.0)
+    y = short_attention(packed, queries, None)
     gradient = torch.randn_like(y)
     y.backward(gradient)
     exact = packed.detach().float().requires_grad_()
@@ -35,16 +37,18 @@ def test_values_and_gradients(tokens, queries, heads, width):
     assert relative_error(packed.grad, exact.grad) < 5e-3
 
 
-def test_dropout_keeps_the_mean_and_hits_forward_and_backward_alike():
-    """With values of one, an answer is the share of weight that was kept; its gradient sees the same mask."""
+@pytest.mark.parametrize(("tokens", "queries"), [(65, 65), (65, 23), (33, 1)])
+def test_drops_what_plain_attention_drops(tokens, queries):
+    """Two members with rates of their own: values and gradients equal those of attention written out."""
     torch.manual_seed(0)
-    packed = torch.randn(1, 256, 40, 3, 4, 32, device="cuda", dtype=torch.bfloat16)
-    packed[..., 2, :, :] = 1.0
-    packed.requires_grad_()
-    y = short_attention(packed, 40, 0.25)
-    assert abs(y.float().mean().item() - 1) < 0.02
-    assert y.float().std() > 0.05
-    y.sum().backward()
-    # The sum over keys of d y / d v is the kept weight: y itself, summed over the width.
-    of_values = packed.grad[..., 2, :, :].float().sum()
-    torch.testing.assert_close(of_values, y.float().sum(), rtol=5e-3, atol=0)
+    packed = torch.randn(2, 3, tokens, 3, 4, 32, device="cuda", dtype=torch.bfloat16, requires_grad=True)
+    noise = Noise(torch.tensor([5, -9], dtype=torch.int32, device="cuda"), torch.tensor([0.1, 0.4], device="cuda"))
+    y = short_attention(packed, queries, noise)
+    gradient = torch.randn_like(y)
+    y.backward(gradient)
+    exact = packed.detach().float().requires_grad_()
+    q, k, v = exact.permute(3, 0, 1, 4, 2, 5)
+    wanted = _mix(q[..., -queries:, :], k, v, None, noise).transpose(2, 3)
+    wanted.backward(gradient.float())
+    assert relative_error(y, wanted) < 5e-3
+    assert relative_error(packed.grad, exact.grad) < 5e-3

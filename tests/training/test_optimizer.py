@@ -30,7 +30,7 @@ def gradients(model, step, seeds):
 
 def take_steps(model, config, seeds, factors=None):
     """Yields the model after each step, and the gradients that step was taken with."""
-    optimizer = Optimizer(model, config)
+    optimizer = Optimizer(model, [config] * model.members)
     for number in range(1, STEPS + 1):
         given = gradients(model, number, seeds)
         for parameter, gradient in zip(model.parameters(), given, strict=True):
@@ -90,7 +90,7 @@ def test_norms_and_biases_do_not_decay_and_all_else_does(kind):
     model = build((1, 2))
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
     config = TrainingConfig(optimizer=kind, learning_rate=0.01, muon_learning_rate=0.1, weight_decay=1.0)
-    optimizer = Optimizer(model, config)
+    optimizer = Optimizer(model, [config] * model.members)
     for parameter in model.parameters():
         parameter.grad = torch.zeros_like(parameter)
     optimizer.step(1, 1.0)
@@ -199,10 +199,10 @@ def test_the_state_is_all_a_step_depends_on():
     whole, cut = build((1, 2)), build((1, 2))
     for _ in take_steps(whole, config, (1, 2)):
         pass
-    first = Optimizer(cut, config)
+    first = Optimizer(cut, [config] * cut.members)
     for number in range(1, STEPS + 1):
         if number == 3:
-            second = Optimizer(cut, config)
+            second = Optimizer(cut, [config] * cut.members)
             for name, tensor in first.state().items():
                 assert len(tensor) == 2
                 second.state()[name].copy_(tensor)

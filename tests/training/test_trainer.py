@@ -159,7 +159,7 @@ def test_the_loss_is_of_answer_tokens_alone():
     parts = build([tiny_config(seed=seed) for seed in (1, 2)], CPU)
     batch = training_data(parts, 8)(0)
     with torch.no_grad():
-        losses = answer_losses(parts.model, batch)
+        losses = answer_losses(parts.model, batch, None)
         logits = parts.model(batch.ids, batch.positions.expand(2, 8, -1))
     start = parts.layout.length - batch.tail
     assert start == 2 * parts.layout.operand_width + 3

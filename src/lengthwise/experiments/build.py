@@ -15,12 +15,12 @@ from lengthwise.tokens.counter import derive
 from lengthwise.tokens.layouts import Layout, build_layout
 from lengthwise.training.data import TrainingData, TrainingMember, row_length
 from lengthwise.training.optimizer import Optimizer
-from lengthwise.training.steps import PlainSteps, Steps
+from lengthwise.training.steps import Dropout, PlainSteps, Steps
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The objects of a stack. Its configs differ in task, domains and seed alone."""
+    """The objects of a stack. Its configs differ in what `stack_key` leaves out alone."""
 
     configs: Sequence[RunConfig]
     layout: Layout
@@ -51,14 +51,15 @@ def build(configs: Sequence[RunConfig], device: torch.device) -> Parts:
 def training_steps(parts: Parts, *, plain: bool = False) -> Steps:
     """The fastest way to train this stack where it is; `plain` asks for the readable one."""
     config, model = parts.configs[0].training, parts.model
-    optimizer = Optimizer(model, config)
-    dropout_key = derive(parts.seeds[0], "dropout")
+    optimizer = Optimizer(model, [c.training for c in parts.configs])
+    keys = [derive(seed, "dropout") for seed in parts.seeds]
+    dropout = Dropout(keys, [c.model.dropout for c in parts.configs], model.device)
     if plain or model.device.type != "cuda":
-        return PlainSteps(model, training_data(parts, config.batch), optimizer, config.batch, dropout_key)
+        return PlainSteps(model, training_data(parts, config.batch), optimizer, config.batch, dropout)
     from lengthwise.training.graph import WINDOW, GraphSteps  # noqa: PLC0415 (needs a GPU)
 
     data = training_data(parts, WINDOW * config.batch)
-    return GraphSteps(model, data, optimizer, config.batch, dropout_key)
+    return GraphSteps(model, data, optimizer, config.batch, dropout)
 
 
 def training_data(parts: Parts, rows: int) -> TrainingData:
@@ -101,7 +102,8 @@ def position_rows(config: RunConfig, needed: int) -> int:
 
 
 def stack_key(config: RunConfig) -> str:
-    """Runs of equal key can train side by side: all but task, training domain and seed is the same.
+    """Runs of equal key can train side by side: all but task, training domain, seed, learning rates,
+    weight decay and dropout is the same.
 
     Where problems differ in length, the longest ones of training have to be as long too; where intermediate
     steps are written, these are of one task.
@@ -114,7 +116,13 @@ def stack_key(config: RunConfig) -> str:
         "seed": 0,
     }
     widths = {"operand_width": config.operand_width, "answer_width": config.answer_width}
-    return json.dumps({**content, **own, "data": {**content["data"], **widths}})
+    rates = dict.fromkeys(("learning_rate", "muon_learning_rate", "weight_decay"))
+    shape = {
+        "model": {**content["model"], "dropout": None},
+        "data": {**content["data"], **widths},
+        "training": {**content["training"], **rates},
+    }
+    return json.dumps({**content, **own, **shape})
 
 
 def wait_for(device: torch.device) -> None:

@@ -22,6 +22,7 @@ from torch.nn import functional
 
 from lengthwise.errors import InputError
 from lengthwise.model.config import ModelConfig
+from lengthwise.model.dropout import Noise, drop
 from lengthwise.model.layers import Embedding, Initializer, LayerNorm, Linear
 from lengthwise.model.positions import Encoding, Relation, find_encoding
 from lengthwise.model.short_attention import short_attention, suits_short
@@ -69,6 +70,11 @@ class Pass(NamedTuple):
     dtype: torch.dtype
     queries: int
     """Only the last so many tokens are needed further on: all, but in the last block."""
+    noise: Noise | None = None
+    """What to drop, in training."""
+
+    def noise_at(self, place: int) -> Noise | None:
+        return None if self.noise is None else self.noise.at(place)
 
 
 class Attention(nn.Module):
@@ -92,11 +98,10 @@ class Attention(nn.Module):
             k, v = run.cache.add(k, v)
         scaled = self._scaled(q, keys=k.shape[-2])
         turned, keys, bias = run.encoding.attend(scaled, k, run.relation)
-        dropout = self.config.dropout if self.training else 0.0
         if turned is q and keys is k and bias is None and run.cache is None and suits_short(packed):
-            y = short_attention(packed, run.queries, dropout)
+            y = short_attention(packed, run.queries, run.noise_at(0))
         else:
-            y = _mix(turned, keys, v, bias, dropout).transpose(2, 3)
+            y = _mix(turned, keys, v, bias, run.noise_at(0)).transpose(2, 3)
         return self.out(y.flatten(3))
 
     def _scaled(self, q: Tensor, keys: int) -> Tensor:
@@ -131,12 +136,11 @@ class Block(nn.Module):
         self.attention = Attention(config, init)
         self.mlp_norm = LayerNorm(init, config.width, bias=config.bias)
         self.mlp = MLP(config, init)
-        self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, x: Tensor, run: Pass) -> Tensor:
         y = self.attention(self.attention_norm(x).to(run.dtype), run)
-        x = x[:, :, -run.queries :] + self.dropout(y)
-        return x + self.dropout(self.mlp(self.mlp_norm(x).to(run.dtype)))
+        x = x[:, :, -run.queries :] + drop(y, run.noise_at(1))
+        return x + drop(self.mlp(self.mlp_norm(x).to(run.dtype)), run.noise_at(2))
 
 
 class GPT(nn.Module):
@@ -163,42 +167,46 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(Block(config, init) for _ in range(config.layers))
         self.norm = LayerNorm(init, config.width, bias=config.bias)
         self.head = None if config.tied else Linear(init, config.width, vocabulary, bias=False)
-        self.dropout = nn.Dropout(config.dropout)
         # Last, so that models of one seed share all other initial weights, whatever their encoding.
         self.encoding = find_encoding(encoding)(config, config.context or positions_count, init)
         self.encoding.check(positions_count)
 
     def forward(
-        self, ids: Tensor, positions: Tensor, *, tail: int | None = None, cache: Cache | None = None
+        self,
+        ids: Tensor,
+        positions: Tensor,
+        *,
+        tail: int | None = None,
+        cache: Cache | None = None,
+        noise: Noise | None = None,
     ) -> Tensor:
         """Logits [M, B, T, V] of ids [M, B, T] at positions [M or 1, B or 1, T], both int64.
 
-        With `tail`, those of the last `tail` tokens alone. With `cache`, ids continue what it has read.
+        With `tail`, those of the last `tail` tokens alone. With `cache`, ids continue what it has read. With
+        `noise`, some activations are dropped, as in training.
         """
-        x = embedded = self._embedded(ids, positions)
-        *others, last = self._passes(positions, tail or ids.shape[-1], cache)
-        for number, (block, run) in enumerate(zip(self._applied_blocks(), [*others, last], strict=True)):
+        x = embedded = drop(self._embedded(ids, positions), noise)
+        for number, run in enumerate(self._passes(positions, tail or ids.shape[-1], cache, noise)):
             if number and number % len(self.blocks) == 0:
                 x = x + embedded
-            x = block(x, run)
-        return self._logits(self.norm(x).to(last.dtype)).float()
+            x = self.blocks[number % len(self.blocks)](x, run)
+        return self._logits(self.norm(x).to(self.compute_dtype)).float()
 
-    def _applied_blocks(self) -> list[nn.Module]:
-        return [*self.blocks] * self.config.loops
-
-    def _passes(self, positions: Tensor, tail: int, cache: Cache | None) -> list[Pass]:
+    def _passes(self, positions: Tensor, tail: int, cache: Cache | None, noise: Noise | None) -> list[Pass]:
         """One for each applied block. The last one only serves the last `tail` tokens."""
         keys = positions if cache is None else cache.add_positions(positions)
         tokens, relate = positions.shape[-1], self.encoding.relate
-        whole = Pass(self.encoding, relate(positions, keys), cache, self.compute_dtype, tokens)
-        last = whole
+        whole = last = Pass(self.encoding, relate(positions, keys), cache, self.compute_dtype, tokens)
         if tail < tokens:
             last = whole._replace(relation=relate(positions[..., -tail:], keys), queries=tail)
-        return [whole] * (len(self.blocks) * self.config.loops - 1) + [last]
+        passes = [whole] * (len(self.blocks) * self.config.loops - 1) + [last]
+        if noise is None:
+            return passes
+        return [run._replace(noise=noise.at(number)) for number, run in enumerate(passes, start=1)]
 
     def _embedded(self, ids: Tensor, positions: Tensor) -> Tensor:
         x, added = self.tokens(ids), self.encoding.embed(positions)
-        return self.dropout(x if added is None else x + added)
+        return x if added is None else x + added
 
     def _logits(self, x: Tensor) -> Tensor:
         if self.head is not None:
@@ -240,11 +248,13 @@ def _residual_std(config: ModelConfig) -> float:
     return 0.02 / math.sqrt(2 * config.layers * config.loops)
 
 
-def _mix(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, dropout: float) -> Tensor:
+def _mix(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, noise: Noise | None) -> Tensor:
     """Values [M, B, H, K, D] weighed by softmax(q k / sqrt(D) + bias) over the keys up to each query's own.
 
     Queries [M, B, H, Q, D] are the last Q of the K tokens.
     """
+    if noise is not None:
+        return _mix_noisily(q, k, v, bias, noise)
     members, batch, heads = q.shape[:3]
     # Fused kernels want one batch axis. Where examples share their bias, members join the heads instead, so
     # that it is not repeated for every example.
@@ -252,10 +262,18 @@ def _mix(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, dropout: float) -
     if bias is not None:
         bias = _fold(bias.expand(members, 1 if shared else batch, heads, -1, -1), shared)
     mask = _mask(q, k, bias)
-    y = functional.scaled_dot_product_attention(
-        *(_fold(x, shared) for x in (q, k, v)), attn_mask=mask, dropout_p=dropout, is_causal=mask is None
-    )
+    folded = (_fold(x, shared) for x in (q, k, v))
+    y = functional.scaled_dot_product_attention(*folded, attn_mask=mask, is_causal=mask is None)
     return y.unflatten(1, (members, heads)).transpose(0, 1) if shared else y.unflatten(0, (members, batch))
+
+
+def _mix_noisily(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, noise: Noise) -> Tensor:
+    """The same with some of the weights dropped, which no fused kernel does by member."""
+    scores = q @ k.mT * q.shape[-1] ** -0.5
+    if bias is not None:
+        scores = scores + bias
+    scores = scores.masked_fill(~_seen(q, k), -math.inf)
+    return drop(scores.softmax(-1, dtype=torch.float32).to(v.dtype), noise) @ v
 
 
 def _fold(x: Tensor, into_heads: bool) -> Tensor:
@@ -265,8 +283,13 @@ def _fold(x: Tensor, into_heads: bool) -> Tensor:
 
 def _mask(q: Tensor, k: Tensor, bias: Tensor | None) -> Tensor | None:
     """What shapes attention: nothing where causality is all, else which keys are seen or their bias."""
-    queries, keys = q.shape[-2], k.shape[-2]
-    if bias is None and queries == keys:
+    if bias is None and q.shape[-2] == k.shape[-2]:
         return None
-    seen = torch.ones(queries, keys, dtype=torch.bool, device=q.device).tril(keys - queries)
+    seen = _seen(q, k)
     return seen if bias is None else bias.to(q.dtype).masked_fill(~seen, -math.inf)
+
+
+def _seen(q: Tensor, k: Tensor) -> Tensor:
+    """bool [Q, K]: the keys up to each query's own."""
+    queries, keys = q.shape[-2], k.shape[-2]
+    return torch.ones(queries, keys, dtype=torch.bool, device=q.device).tril(keys - queries)

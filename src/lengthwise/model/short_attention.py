@@ -1,7 +1,7 @@
 """Causal attention on a GPU for short sequences, where general kernels are far from their ceiling.
 
 Queries, keys and values are read packed, as the projection wrote them, and their gradient is written packed:
-nothing is copied on the way. Dropout hashes the number of each (head, query, key), so it is stored nowhere.
+nothing is copied on the way. What is dropped is a hash, as in model/dropout.py, so it is stored nowhere.
 
 Shapes: M members, B batch, T tokens, Q the last of them that ask, H heads, D head width, N = M B examples.
 """
@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
+
+from lengthwise.model.dropout import Noise
 
 MOST_TOKENS = 128
 SIZE = 16  # tokens that a GPU program handles at a time
@@ -24,33 +26,34 @@ def suits_short(packed: Tensor) -> bool:
     return HAS_TRITON and packed.is_cuda and packed.dtype == torch.bfloat16 and fits
 
 
-def short_attention(packed: Tensor, queries: int, dropout: float) -> Tensor:
+def short_attention(packed: Tensor, queries: int, noise: Noise | None) -> Tensor:
     """[M, B, T, 3, H, D] -> [M, B, Q, H, D] for the last Q tokens, each seeing itself and those before it."""
-    seed = torch.randint(2**31 - 1, (1,), device=packed.device, dtype=torch.int32)
-    return _attend(packed.flatten(0, 1), seed, queries, dropout)[0].unflatten(0, packed.shape[:2])
+    none = packed.new_empty(0)
+    seeds, rates = (none, none) if noise is None else noise
+    return _attend(packed.flatten(0, 1), seeds, rates, queries)[0].unflatten(0, packed.shape[:2])
 
 
 @torch.library.custom_op("lengthwise::short_attention", mutates_args=())
-def _attend(packed: Tensor, seed: Tensor, queries: int, dropout: float) -> tuple[Tensor, Tensor]:
+def _attend(packed: Tensor, seeds: Tensor, rates: Tensor, queries: int) -> tuple[Tensor, Tensor]:
     from lengthwise.model.short_attention_kernels import forward  # noqa: PLC0415 (needs a GPU)
 
     packed = packed.contiguous()
     n, tokens, _, heads, width = packed.shape
     out, logs = _empty(packed, queries)
     forward[n * heads, _blocks(queries)](  # pyright: ignore[reportIndexIssue]
-        packed, out, logs, seed, tokens, queries, width**-0.5, dropout, **_constants(heads, width)
+        packed, out, logs, seeds, rates, tokens, queries, width**-0.5, **_constants(packed, seeds)
     )
     return out, logs
 
 
 @_attend.register_fake
-def _(packed: Tensor, seed: Tensor, queries: int, dropout: float) -> tuple[Tensor, Tensor]:
+def _(packed: Tensor, seeds: Tensor, rates: Tensor, queries: int) -> tuple[Tensor, Tensor]:
     return _empty(packed, queries)
 
 
 @torch.library.custom_op("lengthwise::short_attention_backward", mutates_args=())
 def _attend_backward(
-    gradient: Tensor, packed: Tensor, out: Tensor, logs: Tensor, seed: Tensor, dropout: float
+    gradient: Tensor, packed: Tensor, out: Tensor, logs: Tensor, seeds: Tensor, rates: Tensor
 ) -> Tensor:
     from lengthwise.model.short_attention_kernels import backward  # noqa: PLC0415 (needs a GPU)
 
@@ -58,24 +61,24 @@ def _attend_backward(
     n, tokens, _, heads, width = packed.shape
     result = torch.empty_like(packed)
     backward[n * heads, 2 * _blocks(tokens)](  # pyright: ignore[reportIndexIssue]
-        packed, gradient, out, logs, result, seed, tokens, out.shape[1], width**-0.5, dropout,
-        **_constants(heads, width),
+        packed, gradient, out, logs, result, seeds, rates, tokens, out.shape[1], width**-0.5,
+        **_constants(packed, seeds),
     )  # fmt: skip
     return result
 
 
 @_attend_backward.register_fake
-def _(gradient: Tensor, packed: Tensor, out: Tensor, logs: Tensor, seed: Tensor, dropout: float) -> Tensor:
+def _(gradient: Tensor, packed: Tensor, out: Tensor, logs: Tensor, seeds: Tensor, rates: Tensor) -> Tensor:
     return torch.empty_like(packed, memory_format=torch.contiguous_format)
 
 
-def _keep(ctx: Any, inputs: tuple[Tensor, Tensor, int, float], output: tuple[Tensor, Tensor]) -> None:
-    packed, seed, _, ctx.dropout = inputs
-    ctx.save_for_backward(packed, *output, seed)
+def _keep(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor, int], output: tuple[Tensor, Tensor]) -> None:
+    packed, seeds, rates, _ = inputs
+    ctx.save_for_backward(packed, *output, seeds, rates)
 
 
 def _gradients(ctx: Any, gradient: Tensor, of_logs: Tensor | None) -> tuple[Tensor, None, None, None]:
-    return _attend_backward(gradient, *ctx.saved_tensors, ctx.dropout), None, None, None
+    return _attend_backward(gradient, *ctx.saved_tensors), None, None, None
 
 
 _attend.register_autograd(_gradients, setup_context=_keep)
@@ -92,5 +95,8 @@ def _blocks(count: int) -> int:
     return -(-count // SIZE)
 
 
-def _constants(heads: int, width: int) -> dict[str, int]:
-    return {"HEADS": heads, "WIDTH": width, "SIZE": SIZE, "num_warps": 1}
+def _constants(packed: Tensor, seeds: Tensor) -> dict[str, int]:
+    """What programs are compiled for; BATCH is the examples of a member, 0 where nothing is dropped."""
+    n, _, _, heads, width = packed.shape
+    batch = n // len(seeds) if len(seeds) else 0
+    return {"HEADS": heads, "WIDTH": width, "SIZE": SIZE, "BATCH": batch, "num_warps": 1}

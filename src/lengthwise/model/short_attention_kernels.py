@@ -9,13 +9,31 @@ import triton.language as tl
 
 
 @triton.jit
-def _kept(seed, pair, dropout):
-    """Whether a (head, query, key) survives dropout: a hash of its number against a threshold."""
-    x = pair.to(tl.uint32) ^ seed.to(tl.uint32)
-    x = (x ^ (x >> 16)) * 0x7FEB352D
-    x = (x ^ (x >> 15)) * 0x846CA68B
-    x = x ^ (x >> 16)
-    return (x >> 8).to(tl.float32) >= dropout * 16777216.0
+def _noise(seeds, rates, example, BATCH: tl.constexpr):
+    """The seed of an example's member, and its rate in units of 2^-24."""
+    if BATCH == 0:
+        seed = 0
+        rate = 0.0
+    else:
+        seed = tl.load(seeds + example // BATCH)
+        rate = tl.load(rates + example // BATCH)
+    return seed, rate
+
+
+@triton.jit
+def _kept(seed, rate, head, asking, key, queries, tokens, BATCH: tl.constexpr):
+    """What each weight is multiplied by: zero if dropped. `head` is the number of its member's head."""
+    pair = (head * queries + asking) * tokens + key
+    if BATCH == 0:
+        factor = tl.full(pair.shape, 1.0, tl.float32)
+    else:
+        x = pair.to(tl.uint32) ^ seed.to(tl.uint32)
+        x = (x ^ (x >> 16)) * 0x7FEB352D
+        x = (x ^ (x >> 15)) * 0x846CA68B
+        x = x ^ (x >> 16)
+        stays = (x >> 8).to(tl.int32) >= (rate * 16777216.0).to(tl.int32)
+        factor = tl.where(stays, 1 / (1 - rate), 0.0)
+    return factor
 
 
 @triton.jit
@@ -34,8 +52,8 @@ def _block(base, place, count, row, column):
 
 @triton.jit
 def forward(
-    packed, out, logs, seed_place, tokens, queries, scale, dropout,
-    HEADS: tl.constexpr, WIDTH: tl.constexpr, SIZE: tl.constexpr,
+    packed, out, logs, seeds, rates, tokens, queries, scale,
+    HEADS: tl.constexpr, WIDTH: tl.constexpr, SIZE: tl.constexpr, BATCH: tl.constexpr,
 ):  # fmt: skip
     """Writes answers to `out` [N, Q, H, D] and the logarithm of each softmax's sum to `logs` [N, H, Q]."""
     program = tl.program_id(0)
@@ -47,7 +65,8 @@ def forward(
     first = tokens - queries
     token = asking + first
     q = _block(base, token, tokens, row, column)
-    seed = tl.load(seed_place)
+    seed, rate = _noise(seeds, rates, example, BATCH)
+    number = program if BATCH == 0 else program % (BATCH * HEADS)
     highest = tl.full([SIZE], -1e30, dtype=tl.float32)
     total = tl.zeros([SIZE], dtype=tl.float32)
     y = tl.zeros([SIZE, WIDTH], dtype=tl.float32)
@@ -61,8 +80,7 @@ def forward(
         weights = tl.exp(scores - higher[:, None])
         shrink = tl.exp(highest - higher)
         total = total * shrink + tl.sum(weights, 1)
-        pair = (program * tokens + token[:, None]) * tokens + key[None, :]
-        weights = tl.where(_kept(seed, pair, dropout), weights / (1 - dropout), 0.0)
+        weights *= _kept(seed, rate, number, asking[:, None], key[None, :], queries, tokens, BATCH)
         y = y * shrink[:, None] + tl.dot(weights.to(v.dtype), v)
         highest = higher
     asks = asking < queries
@@ -73,8 +91,8 @@ def forward(
 
 @triton.jit
 def backward(
-    packed, gradient, answers, logs, out, seed_place, tokens, queries, scale, dropout,
-    HEADS: tl.constexpr, WIDTH: tl.constexpr, SIZE: tl.constexpr,
+    packed, gradient, answers, logs, out, seeds, rates, tokens, queries, scale,
+    HEADS: tl.constexpr, WIDTH: tl.constexpr, SIZE: tl.constexpr, BATCH: tl.constexpr,
 ):  # fmt: skip
     """Writes the gradient of `packed` to `out`: even programs that of queries, odd ones the rest."""
     program, block = tl.program_id(0), tl.program_id(1) // 2
@@ -86,7 +104,8 @@ def backward(
     column = tl.arange(0, WIDTH)
     own = block * SIZE + tl.arange(0, SIZE)
     first = tokens - queries
-    seed = tl.load(seed_place)
+    seed, rate = _noise(seeds, rates, example, BATCH)
+    number = program if BATCH == 0 else program % (BATCH * HEADS)
     if tl.program_id(1) % 2 == 0:
         asking = own - first
         q = _block(base, own, tokens, row, column)
@@ -101,9 +120,8 @@ def backward(
             k = _block(base + inner, key, tokens, row, column)
             v = _block(base + 2 * inner, key, tokens, row, column)
             weights = tl.exp(_scores(q, k, own, key, tokens, scale) - log[:, None])
-            pair = (program * tokens + own[:, None]) * tokens + key[None, :]
-            dweights = tl.dot(dy, tl.trans(v)) / (1 - dropout)
-            dweights = tl.where(_kept(seed, pair, dropout), dweights, 0.0)
+            kept = _kept(seed, rate, number, asking[:, None], key[None, :], queries, tokens, BATCH)
+            dweights = tl.dot(dy, tl.trans(v)) * kept
             dscores = weights * (dweights - mean[:, None]) * scale
             dq += tl.dot(tl.where(asks[:, None], dscores, 0.0).to(k.dtype), k)
         place = out + start + own[:, None] * row + column[None, :]
@@ -124,11 +142,9 @@ def backward(
             mean = tl.sum(dy.to(tl.float32) * y.to(tl.float32), 1)
             weights = tl.exp(_scores(q, k, token, own, tokens, scale) - log[:, None])
             weights = tl.where(asks[:, None], weights, 0.0)
-            pair = (program * tokens + token[:, None]) * tokens + own[None, :]
-            kept = _kept(seed, pair, dropout)
-            dropped = tl.where(kept, weights / (1 - dropout), 0.0)
-            dv += tl.dot(tl.trans(dropped.to(v.dtype)), dy)
-            dweights = tl.where(kept, tl.dot(dy, tl.trans(v)) / (1 - dropout), 0.0)
+            kept = _kept(seed, rate, number, asking[:, None], own[None, :], queries, tokens, BATCH)
+            dv += tl.dot(tl.trans((weights * kept).to(v.dtype)), dy)
+            dweights = tl.dot(dy, tl.trans(v)) * kept
             dscores = weights * (dweights - mean[:, None]) * scale
             dk += tl.dot(tl.trans(dscores.to(q.dtype)), q)
         place = out + start + inner + own[:, None] * row + column[None, :]

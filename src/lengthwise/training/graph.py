@@ -14,10 +14,11 @@ import torch
 from torch import Tensor
 from torch.func import functional_call
 
+from lengthwise.model.dropout import Noise
 from lengthwise.model.gpt import GPT
 from lengthwise.training.data import Batch, TrainingData
 from lengthwise.training.optimizer import Optimizer
-from lengthwise.training.steps import Losses, answer_losses, step_state
+from lengthwise.training.steps import Dropout, Losses, answer_losses, step_state
 
 WINDOW = 32
 WARM_UP = 3  # calls before capture: compilation, workspaces, autotuning
@@ -28,9 +29,9 @@ class GraphSteps:
 
     most = WINDOW
 
-    def __init__(self, model: GPT, data: TrainingData, optimizer: Optimizer, batch: int, dropout_key: int) -> None:
+    def __init__(self, model: GPT, data: TrainingData, optimizer: Optimizer, batch: int, dropout: Dropout) -> None:
         self.model, self.data, self.optimizer = model, data, optimizer
-        self.batch, self.dropout_key = batch, dropout_key
+        self.batch, self.dropout = batch, dropout
         device = model.device
         self.losses = Losses(model.members, device)
         self.first_problem = torch.zeros((), dtype=torch.long, device=device)
@@ -52,8 +53,7 @@ class GraphSteps:
         self.first_problem.fill_(first * self.batch)
         self.cursor.zero_()
         self.fill.replay()
-        for number in range(first, first + len(factors)):
-            torch.cuda.manual_seed(self.dropout_key + number)
+        for _ in factors:
             self.step.replay()
 
     def alive(self) -> list[bool]:
@@ -82,9 +82,9 @@ class GraphSteps:
     def _one_step(self) -> None:
         batch = self._current_batch()
         leaves = [t.detach().requires_grad_() for t in (self.optimizer.others.values, self.rounded)]
-        losses = self.loss(leaves, batch)
-        gradients = torch.autograd.grad(losses.sum(), leaves)
         number, factor = (table.index_select(0, self.cursor) for table in (self.numbers, self.factors))
+        losses = self.loss(leaves, batch, self.dropout(number.long() - 1))
+        gradients = torch.autograd.grad(losses.sum(), leaves)
         self.update(list(gradients), number, factor)
         self.losses.add(losses.detach())
         self.cursor += 1
@@ -103,7 +103,7 @@ class GraphSteps:
         return part.unflatten(1, (WINDOW, self.batch)).index_select(1, self.cursor).squeeze(1)
 
 
-def _losses(model: GPT, optimizer: Optimizer, leaves: list[Tensor], batch: Batch) -> Tensor:
+def _losses(model: GPT, optimizer: Optimizer, leaves: list[Tensor], batch: Batch, noise: Noise | None) -> Tensor:
     """The losses as a function of the flat parameters, the matrices in the compute dtype."""
     others, matrices = optimizer.groups
     weights = {
@@ -111,10 +111,10 @@ def _losses(model: GPT, optimizer: Optimizer, leaves: list[Tensor], batch: Batch
         **matrices.named(leaves[1]),
     }
 
-    def with_weights(ids: Tensor, positions: Tensor, *, tail: int) -> Tensor:
-        return functional_call(model, weights, (ids, positions), {"tail": tail})
+    def with_weights(ids: Tensor, positions: Tensor, *, tail: int, noise: Noise | None) -> Tensor:
+        return functional_call(model, weights, (ids, positions), {"tail": tail, "noise": noise})
 
-    return answer_losses(with_weights, batch)
+    return answer_losses(with_weights, batch, noise)
 
 
 def _per_step(part: Tensor) -> bool:

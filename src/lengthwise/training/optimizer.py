@@ -8,7 +8,7 @@ Shapes: M members, N parameters of a member, I and O features in and out.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -22,15 +22,26 @@ NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)  # tuned for speed by Muon's authors: 
 
 
 class Optimizer:
-    """Updates a stack. A member whose gradient is no longer finite is frozen, the others go on."""
+    """Updates a stack. A member whose gradient is no longer finite is frozen, the others go on.
 
-    def __init__(self, model: nn.Module, config: TrainingConfig) -> None:
-        self.config = config
+    Members may differ in learning rates and decay; the rest of their configs is the same.
+    """
+
+    def __init__(self, model: nn.Module, configs: Sequence[TrainingConfig]) -> None:
+        self.config = config = configs[0]
         self.matrices, self.others = flatten(model)
+        assert len(configs) == len(self.others.values), "a config for each member"
+        self.rates = self._column([c.learning_rate for c in configs])
+        self.muon_rates = self._column([c.muon_learning_rate for c in configs])
+        self.decays = self._column([c.weight_decay for c in configs])
         self.uses_muon = config.optimizer == "muon"
         self.means = [torch.zeros_like(group.values) for group in self.groups]  # Muon's momentum is one too
         self.squares = [torch.zeros_like(group.values) for group in self.adamw_groups]
         self.alive = torch.ones(len(self.others.values), 1, device=self.others.values.device)
+
+    def _column(self, values: list[float]) -> Tensor:
+        """[M, 1]"""
+        return torch.tensor(values, device=self.others.values.device).unsqueeze(1)
 
     @property
     def groups(self) -> list[FlatGroup]:
@@ -60,8 +71,8 @@ class Optimizer:
                 self.means[index],
                 self.squares[index],
                 torch.where(self.alive > 0, gradients[index] * scale, 0.0),
-                rate=self.alive * factor * self.config.learning_rate,
-                decay=group.decays * self.config.weight_decay,
+                rate=self.alive * factor * self.rates,
+                decay=group.decays * self.decays,
                 betas=self.config.betas,
                 number=number,
             )
@@ -70,8 +81,8 @@ class Optimizer:
                 self.matrices,
                 self.means[1],
                 torch.where(self.alive > 0, gradients[1] * scale, 0.0),
-                rate=self.alive * factor * self.config.muon_learning_rate,
-                decay=self.config.weight_decay,
+                rate=self.alive * factor * self.muon_rates,
+                decay=self.decays,
                 momentum=self.config.muon_momentum,
             )
         return norms
@@ -100,7 +111,7 @@ def adamw(
     betas: tuple[float, float],
     number: int | Tensor,
 ) -> None:
-    """Update values, means and squares [M, N] in place, with a rate [M, 1] and a decay [N] of their own."""
+    """Update values, means and squares [M, N] in place, with a rate [M, 1] and a decay [M, N] of their own."""
     first, second = betas
     means.lerp_(gradient, 1 - first)
     squares.mul_(second).addcmul_(gradient, gradient, value=1 - second)
@@ -109,7 +120,7 @@ def adamw(
 
 
 def muon(
-    group: FlatGroup, means: Tensor, gradient: Tensor, *, rate: Tensor, decay: float, momentum: float
+    group: FlatGroup, means: Tensor, gradient: Tensor, *, rate: Tensor, decay: Tensor, momentum: float
 ) -> None:
     """Update matrices [M, N] in place, by Nesterov's momentum made orthogonal."""
     means.lerp_(gradient, 1 - momentum)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from lengthwise.model.dropout import Noise
 from lengthwise.model.gpt import GPT
 from lengthwise.training.data import Batch, TrainingData
 from lengthwise.training.optimizer import Optimizer
@@ -18,7 +19,18 @@ from lengthwise.training.optimizer import Optimizer
 class Logits(Protocol):
     """A model as a function: logits [M, B, tail, V]."""
 
-    def __call__(self, ids: Tensor, positions: Tensor, *, tail: int) -> Tensor: ...
+    def __call__(self, ids: Tensor, positions: Tensor, *, tail: int, noise: Noise | None) -> Tensor: ...
+
+
+class Dropout:
+    """The noise of each step; None where no member drops anything."""
+
+    def __init__(self, keys: Sequence[int], rates: Sequence[float], device: torch.device) -> None:
+        self.keys, self.rates = torch.tensor(keys, device=device), torch.tensor(rates, device=device)
+        self.drops = any(rates)
+
+    def __call__(self, number: int | Tensor) -> Noise | None:
+        return Noise.of_step(self.keys, number, self.rates) if self.drops else None
 
 
 class Losses:
@@ -60,16 +72,15 @@ class Steps(Protocol):
 class PlainSteps:
     most = 1
 
-    def __init__(self, model: GPT, data: TrainingData, optimizer: Optimizer, batch: int, dropout_key: int) -> None:
+    def __init__(self, model: GPT, data: TrainingData, optimizer: Optimizer, batch: int, dropout: Dropout) -> None:
         self.model, self.data, self.optimizer = model, data, optimizer
-        self.batch, self.dropout_key = batch, dropout_key
+        self.batch, self.dropout = batch, dropout
         self.losses = Losses(model.members, model.device)
 
     def take(self, first: int, factors: Sequence[float]) -> None:
         self.model.train()
         for number, factor in enumerate(factors, start=first):
-            torch.manual_seed(self.dropout_key + number)
-            losses = answer_losses(self.model, self.data(number * self.batch))
+            losses = answer_losses(self.model, self.data(number * self.batch), self.dropout(number))
             losses.sum().backward()
             self.optimizer.step(number + 1, factor)
             self.losses.add(losses.detach())
@@ -86,9 +97,9 @@ def step_state(optimizer: Optimizer, losses: Losses) -> dict[str, Tensor]:
     return {**optimizer.state(), "loss_sums": losses.sums, "loss_counts": losses.counts}
 
 
-def answer_losses(model: Logits, batch: Batch) -> Tensor:
+def answer_losses(model: Logits, batch: Batch, noise: Noise | None) -> Tensor:
     """Mean cross-entropy per answer token, for each member [M]."""
-    logits = model(batch.ids[..., :-1], batch.positions[..., :-1], tail=batch.tail)
+    logits = model(batch.ids[..., :-1], batch.positions[..., :-1], tail=batch.tail, noise=noise)
     targets = batch.ids[..., -batch.tail :]
     losses = functional.cross_entropy(logits.flatten(0, 2), targets.flatten(), reduction="none")
     counts = batch.answer[..., -batch.tail :].expand_as(targets).float()

@@ -1,7 +1,7 @@
 """The training loop of a stack: steps, and between them evaluations and checkpoints.
 
-A step is a function of its number and the state: the batch comes from the members' streams, dropout from a
-generator seeded by the step, the learning rate from the schedule. So a run that is killed and resumed ends in
+A step is a function of its number and the state: the batch comes from the members' streams, what is dropped
+from a hash of the step, the learning rate from the schedule. So a run that is killed and resumed ends in
 the same bits as one that was not.
 """
 

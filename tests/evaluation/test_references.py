@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.evaluation import problems
-from lengthwise.evaluation.measure import MeasuredMember, Row, measure
+from lengthwise.evaluation.measure import Row, measure
 from lengthwise.evaluation.references import reference_answers
 from lengthwise.evaluation.score import Subject
+from lengthwise.evaluation.seen import MeasuredMember
 from lengthwise.model.positions import find_encoding
 from lengthwise.theory.accuracy import accuracy
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis

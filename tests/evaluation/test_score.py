@@ -7,10 +7,11 @@ from fakes import SURE, PerfectModel, TheoryModel, tiny_config
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.evaluation import score as scoring
 from lengthwise.evaluation.failures import decode, split_failures
-from lengthwise.evaluation.measure import MeasuredMember, Row, measure, measure_decoded, seen_share
+from lengthwise.evaluation.measure import Row, measure, measure_decoded
 from lengthwise.evaluation.problems import Problems
 from lengthwise.evaluation.references import reference_answers
 from lengthwise.evaluation.score import Subject, score
+from lengthwise.evaluation.seen import MeasuredMember, seen_share
 from lengthwise.experiments.assess import assess, assess_decoded, domain_rows
 from lengthwise.experiments.build import Parts, build, training_steps
 from lengthwise.model.positions import find_encoding

@@ -82,7 +82,7 @@ class Runs:
             "config": folder.config(),
             "status": folder.status(),
             "step": read_json(path / "status.json")["step"],
-            "state": state.model_dump(exclude={"seconds"}),
+            "state": state.model_dump(exclude={"seconds", "evaluation_seconds"}),
             "tensors": tensors,
             "records": folder.records_path.read_bytes(),
             "files": sorted(p.name for p in path.iterdir()),

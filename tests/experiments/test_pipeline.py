@@ -133,7 +133,7 @@ def test_denominators_are_fixed(tmp_path):
             return super().__call__(ids, positions, tail=tail, cache=cache).roll(1, -1)
 
     parts = Parts([config], parts.layout, parts.encoding, Nonsense(parts.layout, perfect.tasks))
-    forced = assess(parts, ["r"], 0, detail=False)
+    forced = assess(parts, ["r"], 0, detail=True)
     decoded = assess_decoded(parts, ["r"], 0, domain_rows(parts))
     for records in (forced, decoded):
         exact = {r.domain: (r.correct, r.total) for r in records if (r.metric, r.reference) == ("exact", "truth")}

@@ -19,10 +19,20 @@ def losses_of(configs, count, *, plain):
     return torch.stack(found)
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
-@pytest.mark.parametrize("encoding", ["learned", "coupled"])
-def test_captured_steps_equal_plain_ones(optimizer, encoding):
-    config = tiny_config(encoding=encoding, training={"optimizer": optimizer, "learning_rate": 1e-3})
+CASES = {
+    "adamw": {"training": {"optimizer": "adamw", "learning_rate": 1e-3}},
+    "muon": {},
+    "coupled": {"encoding": "coupled"},
+    "natural-length": {"encoding": "abacus"},
+    "relative": {"encoding": "t5"},
+    "concatenated": {"data": {"packing": "concatenated", "row_tokens": 64}},
+    "dropout": {"model": {"dropout": 0.2}},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_captured_steps_equal_plain_ones(case):
+    config = tiny_config(**CASES[case])
     configs = [config, config.changed(seed=5)]
     captured, plain = (losses_of(configs, 40, plain=plain) for plain in (False, True))
     torch.testing.assert_close(captured, plain, rtol=0.02, atol=0.01)
@@ -44,3 +54,21 @@ def test_warming_up_leaves_no_trace():
     for name, tensor in parts.model.state_dict().items():
         torch.testing.assert_close(tensor, before[name], rtol=0, atol=0)
     assert all(not tensor.any() for name, tensor in steps.state().items() if name != "alive")
+
+
+def test_a_resumed_run_goes_on_as_if_uninterrupted():
+    """The same problems in the same order, and losses equal within rounding."""
+    config = tiny_config(model={"dropout": 0.1})
+    device = torch.device("cuda")
+    whole = losses_of([config], 60, plain=False)
+    first = training_steps(build([config], device))
+    first.take(0, [1.0] * 30)
+    parts = build([config], device)
+    second = training_steps(parts)
+    for name, tensor in first.state().items():
+        second.state()[name].copy_(tensor)
+    for group, own in zip(first.optimizer.groups, second.optimizer.groups, strict=True):
+        own.values.copy_(group.values)
+    second.losses.clear()
+    second.take(30, [1.0] * 30)
+    torch.testing.assert_close(second.losses.sums, whole[30:].sum(0), rtol=0.02, atol=0.05)

@@ -3,12 +3,12 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
 
-from lengthwise.commands.ask import answer_table
+from lengthwise.commands.ask import answer_json, answer_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +26,8 @@ class Evaluate:
     """Measure on this file's pairs instead, two numbers a line."""
     decode: bool = False
     """Also decode every answer token by token, and split the failures."""
+    dependence: bool = False
+    """Also change each digit of the first operand and see which answer digits change."""
     show_errors: Annotated[int, tyro.conf.arg(metavar="N")] = 0
     """Show that many wrong answers."""
     device: str = "auto"
@@ -35,8 +37,8 @@ class Evaluate:
 
     def run(self) -> None:
         from lengthwise.experiments.evaluate import evaluate
-        from lengthwise.experiments.load import folder_config
-        from lengthwise.records.folder import RunFolder
+        from lengthwise.experiments.load import find_run, folder_config
+        from lengthwise.report.dependence import DEPENDENCE_LEGEND, dependence_table
         from lengthwise.report.records import failure_table, record_table
         from lengthwise.report.verdicts import LEGEND, verdict_json, verdict_table
 
@@ -45,14 +47,19 @@ class Evaluate:
             self.test,
             pairs=self.pairs,
             decoded=self.decode,
+            dependence=self.dependence,
             show_errors=self.show_errors,
             device=self.device,
         )
+        task = folder_config(find_run(self.run_folder)).task_object
         if self.json:
-            content = {
+            content: dict[str, Any] = {
                 "records": [record.model_dump() for record in found.records],
                 "verdicts": [verdict_json(row) for row in found.verdicts],
+                "errors": [answer_json(answer, task.base) for answer in found.errors],
             }
+            if found.dependence is not None:
+                content["dependence"] = found.dependence.as_json()
             return print(json.dumps(content, indent=2))
         console = Console(highlight=False)
         if found.verdicts:
@@ -62,7 +69,9 @@ class Evaluate:
             console.print(record_table(found.records))
         if self.decode:
             console.print(failure_table(found.records))
+        if found.dependence is not None:
+            console.print(dependence_table(found.dependence))
+            console.print(DEPENDENCE_LEGEND)
         if found.errors:
-            task = folder_config(RunFolder(self.run_folder)).task_object
             console.print(answer_table(found.errors, task.base, task.symbol))
         return None

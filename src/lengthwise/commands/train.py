@@ -71,7 +71,17 @@ class Train:
         config = self.config
         console.print(verdict_table(rows, f"{config.task} trained on {config.train}, {config.encoding}"))
         console.print(LEGEND)
+        if self.config.data.samples is not None:
+            self._show_samples(path, console)
         return console.print(f"Run folder: {path}", soft_wrap=True)
+
+    def _show_samples(self, path: Path, console: Console) -> None:
+        from lengthwise.experiments.samples import counts_text
+        from lengthwise.records.files import read_json
+
+        # Runs of earlier versions do not tell.
+        if "samples" in (status := read_json(path / "status.json")):
+            console.print(f"Trained on a fixed set: {counts_text(status['samples'])}")
 
     def _show_costs(self) -> None:
         from lengthwise.experiments.costs import costs

@@ -9,6 +9,7 @@ torch.Size([1, 1, 3])
 Shapes: M members, B batch, P tokens of the longest prompt.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
@@ -24,7 +25,21 @@ class SymbolPositions(NamedTuple):
     positions: Tensor
 
 
-@torch.no_grad()
+class Reading(NamedTuple):
+    """What a model reads before it answers, and where its answer will stand.
+
+    prompt is [M, B, P]; positions are those of prompt and answer, [M or 1, B or 1, P + steps]. Where prompts
+    differ in length, `lengths` [M, B] says how much of each is one. `symbols` is for positions that differ
+    between a digit and another token of the same place.
+    """
+
+    prompt: Tensor
+    positions: Tensor
+    steps: int
+    lengths: Tensor | None = None
+    symbols: SymbolPositions | None = None
+
+
 def greedy(
     model: GPT,
     prompt: Tensor,
@@ -34,30 +49,48 @@ def greedy(
     lengths: Tensor | None = None,
     symbols: SymbolPositions | None = None,
 ) -> Tensor:
-    """The `steps` most likely next tokens, one after another: ids [M, B, steps].
+    """The `steps` most likely next tokens, one after another: ids [M, B, steps]."""
+    reading = Reading(prompt, positions, steps, lengths, symbols)
+    lengths = prompt_lengths(reading)
+    written = [ids for _, ids in write(model, reading)]
+    return after_prompt(torch.cat([_common_prompt(reading), *written], dim=-1), lengths, steps)
 
-    prompt is [M, B, P]; positions are those of prompt and answer, [M or 1, B or 1, P + steps]. Where prompts
-    differ in length, `lengths` [M, B] says how much of each is one: all start together, and those that are
-    longer read their own tokens for a while instead of writing. `symbols` is for positions that differ
-    between a digit and another token of the same place.
+
+@torch.no_grad()
+def write(model: GPT, reading: Reading) -> Iterator[tuple[Tensor, Tensor]]:
+    """Read the prompts and write answers: logits [M, B, 1, V] and the token taken [M, B, 1], one by one.
+
+    Prompts of different lengths start together, and those that are longer read their own tokens for a while
+    instead of writing.
     """
     assert not model.training, "decoding is for a model in evaluation mode"
+    prompt, positions, steps, _, symbols = reading
     assert steps >= 1 and positions.shape[-1] == prompt.shape[-1] + steps
-    if lengths is None:
-        lengths = torch.full(prompt.shape[:2], prompt.shape[-1], device=prompt.device)
+    lengths = prompt_lengths(reading)
     cache = model.cache(batch=prompt.shape[1], length=positions.shape[-1])
-    ids, start = prompt[..., : int(lengths.min())], 0
-    read = [ids]
+    ids, start = _common_prompt(reading), 0
     for end in range(ids.shape[-1], int(lengths.max()) + steps):
         here = positions[..., start:end]
         if symbols is not None:
             here = torch.where(ids < symbols.base, here, symbols.positions[..., start:end])
-        ids = model(ids, here, tail=1, cache=cache).argmax(-1)
+        logits = model(ids, here, tail=1, cache=cache)
+        ids = logits.argmax(-1)
         if end < prompt.shape[-1]:
             ids = torch.where((end < lengths).unsqueeze(-1), prompt[..., end : end + 1], ids)
-        read.append(ids)
+        yield logits, ids
         start = end
-    return after_prompt(torch.cat(read, dim=-1), lengths, steps)
+
+
+def prompt_lengths(reading: Reading) -> Tensor:
+    """[M, B]"""
+    if reading.lengths is not None:
+        return reading.lengths
+    return torch.full(reading.prompt.shape[:2], reading.prompt.shape[-1], device=reading.prompt.device)
+
+
+def _common_prompt(reading: Reading) -> Tensor:
+    """What all prompts have at least: as many tokens as the shortest."""
+    return reading.prompt[..., : int(prompt_lengths(reading).min())]
 
 
 def after_prompt(tokens: Tensor, lengths: Tensor, steps: int) -> Tensor:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from lengthwise.evaluation.decode import SymbolPositions, after_prompt, greedy
+from lengthwise.evaluation.decode import Reading, SymbolPositions, after_prompt, greedy
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import Encoding, number_tokens
 from lengthwise.tokens.layouts import Layout, Vocabulary
@@ -40,8 +40,15 @@ def decode(model: GPT, layout: Layout, encoding: Encoding, problem: Pair, chunk:
 
 
 def _decode_chunk(model: GPT, layout: Layout, encoding: Encoding, pair: Pair) -> Tensor:
-    """What is known of a written token follows from its place and from whether it is a digit, so that an
-    answer of digits throughout and the shortest one show all there is to know before it is written."""
+    return greedy(model, **prepare(layout, encoding, pair)._asdict())
+
+
+def prepare(layout: Layout, encoding: Encoding, pair: Pair) -> Reading:
+    """Problems as a model reads them, with room for the longest answer.
+
+    What is known of a written token follows from its place and from whether it is a digit, so that an answer
+    of digits throughout and the shortest one show all there is to know before it is written.
+    """
     base, blank = layout.vocabulary.base, pair[0].new_zeros(*pair[0].shape[:2], layout.answer_width)
     longest, shortest = (layout.encode(*pair, answer) for answer in (blank + base - 1, blank))
     digits, symbols = (
@@ -50,13 +57,12 @@ def _decode_chunk(model: GPT, layout: Layout, encoding: Encoding, pair: Pair) ->
     tokens, steps = longest.spread(), answer_tokens(layout)
     end = int(tokens.prompt_length.max())
     places = slice(end + steps)
-    return greedy(
-        model,
+    return Reading(
         tokens.ids[..., :end],
         digits[..., places],
         steps,
-        lengths=tokens.prompt_length,
-        symbols=None if torch.equal(digits, symbols) else SymbolPositions(base, symbols[..., places]),
+        tokens.prompt_length,
+        None if torch.equal(digits, symbols) else SymbolPositions(base, symbols[..., places]),
     )
 
 

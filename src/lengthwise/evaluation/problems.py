@@ -32,9 +32,17 @@ class Problems:
     selection: Literal["enumerated", "sampled", "given"]
 
 
-def test_problems(domain: Domain, seeds: Sequence[int], width: int, count: int, device: torch.device) -> Problems:
-    """Each member has problems of its own evaluation stream, unless the domain is small enough for all."""
-    if len(domain.parts) == 1 and domain.size <= WHOLE_LIMIT:
+def test_problems(
+    domain: Domain,
+    seeds: Sequence[int],
+    width: int,
+    count: int,
+    device: torch.device,
+    *,
+    whole: int = WHOLE_LIMIT,
+) -> Problems:
+    """Each member has `count` problems of its own evaluation stream, unless the domain has `whole` or fewer."""
+    if len(domain.parts) == 1 and domain.size <= whole:
         a, b = (resize(digits, width).to(device) for digits in enumerate_pairs(domain.parts[0]))
         shape = (len(seeds), -1, -1)
         return Problems(str(domain), a.expand(shape), b.expand(shape), "enumerated")

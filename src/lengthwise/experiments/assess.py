@@ -1,18 +1,24 @@
 """Evaluating a stack on its domains: records, by teacher forcing and by decoding."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from lengthwise.arithmetic import Domain
+from lengthwise.evaluation.dependence import measure_dependence
+from lengthwise.evaluation.dynamics import measure_dynamics
 from lengthwise.evaluation.failures import decode, split_failures
-from lengthwise.evaluation.measure import MeasuredMember, Row, measure, measure_decoded
+from lengthwise.evaluation.measure import Row, measure, measure_decoded
 from lengthwise.evaluation.problems import Problems, test_problems
 from lengthwise.evaluation.references import reference_answers
 from lengthwise.evaluation.score import Subject
+from lengthwise.evaluation.seen import MeasuredMember
+from lengthwise.evaluation.written import Probed, written_digits
 from lengthwise.experiments.build import Parts, training_layout
 from lengthwise.experiments.config import RunConfig
 from lengthwise.records.schema import Record
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.theory.predict import Case, Prediction, find_rule, predict_case
+from lengthwise.tokens.reserve import WHOLE_LIMIT
 from lengthwise.training.data import problems_per_row
 
 
@@ -22,13 +28,31 @@ def predictions(config: RunConfig, domains: Sequence[Domain]) -> list[Prediction
 
 
 def assess(parts: Parts, names: Sequence[str], step: int, *, detail: bool) -> list[Record]:
-    """Records of all members on the training domain and on every test domain."""
+    """Records of all members on the training domain and on every test domain.
+
+    Between steps there are fewer problems; `detail` is for the evaluation after the last one.
+    """
     subject = Subject(parts.model, parts.layout, parts.encoding)
-    members = measured_members(parts, names, step)
+    members, config = measured_members(parts, names, step), parts.configs[0].evaluation
     records: list[Record] = []
-    for row in domain_rows(parts):
-        records += measure(subject, members, row, step, detail=detail)
+    for row in domain_rows(parts, interim=not detail):
+        records += measure(subject, members, row, step, detail=detail, digits=config.digits)
+    if config.dynamics:
+        records += measure_dynamics(_probed(parts, members), config.interim_problems, step)
+    if config.dependence and detail:
+        records += assess_dependence(parts, names, step)
     return records
+
+
+def assess_dependence(parts: Parts, names: Sequence[str], step: int) -> list[Record]:
+    """What the answers depend on, with operands of the longest length tested."""
+    stack = _probed(parts, measured_members(parts, names, step))
+    config = parts.configs[0]
+    return measure_dependence(stack, dependence_length(config), config.evaluation.interim_problems, step)
+
+
+def dependence_length(config: RunConfig) -> int:
+    return max(domain.length for domain in config.test_domains)
 
 
 def assess_decoded(parts: Parts, names: Sequence[str], step: int, rows: Sequence[Row]) -> list[Record]:
@@ -45,15 +69,21 @@ def assess_decoded(parts: Parts, names: Sequence[str], step: int, rows: Sequence
     return records
 
 
-def domain_rows(parts: Parts, domains: Sequence[Domain] | None = None) -> list[Row]:
-    """A row for each domain; by default for each that any member is to be measured on."""
+def domain_rows(parts: Parts, domains: Sequence[Domain] | None = None, *, interim: bool = False) -> list[Row]:
+    """A row for each domain; by default for each that any member is to be measured on.
+
+    An interim evaluation has fewer problems, and takes whole only what is no larger than that.
+    """
     configs, device = parts.configs, parts.model.device
     if domains is None:
         domains = list(dict.fromkeys(domain for config in configs for domain in config.measured_domains))
-    width, count = parts.layout.operand_width, configs[0].evaluation.problems
+    width, evaluation = parts.layout.operand_width, configs[0].evaluation
+    count, whole = evaluation.problems, WHOLE_LIMIT
+    if interim:
+        count, whole = min(count, evaluation.interim_problems), min(whole, evaluation.interim_problems)
     return [
         Row(
-            test_problems(domain, parts.seeds, width, count, device),
+            test_problems(domain, parts.seeds, width, count, device, whole=whole),
             domain,
             [predicted_hypothesis(config, domain) for config in configs],
         )
@@ -89,9 +119,20 @@ def training_accuracies(parts: Parts, names: Sequence[str], records: Sequence[Re
     found = {
         (r.run, r.domain): r.correct / r.total
         for r in records
-        if r.metric == "exact" and r.reference == "truth" and r.correct is not None
+        if (r.metric, r.reference, r.mode) == ("exact", "truth", "forced") and r.correct is not None
     }
     return [found[name, str(config.train_domain)] for name, config in zip(names, parts.configs, strict=True)]
+
+
+def _probed(parts: Parts, members: Sequence[MeasuredMember]) -> Probed:
+    layout = parts.layout
+    return Probed(
+        write=partial(written_digits, parts.model, layout, parts.encoding),
+        members=members,
+        operand_width=layout.operand_width,
+        answer_width=layout.answer_width,
+        device=parts.model.device,
+    )
 
 
 def _case(config: RunConfig, domain: Domain) -> Case:

@@ -11,8 +11,7 @@ from typing import Any
 
 import torch
 
-from lengthwise.evaluation.problems import test_problems
-from lengthwise.experiments.assess import assess
+from lengthwise.experiments.assess import assess, domain_rows
 from lengthwise.experiments.build import Parts, build, training_data, training_steps, wait_for
 from lengthwise.experiments.config import RunConfig
 
@@ -140,13 +139,10 @@ def _training_rate(
 
 
 def _evaluation(parts: Parts) -> tuple[float, int]:
-    """Seconds for a whole evaluation, the second time, and how many problems it scores."""
-    config, device = parts.configs[0], parts.model.device
+    """Seconds for an evaluation during training, the second time, and how many problems it scores."""
+    device = parts.model.device
     parts.model.eval()
-    scored = 0
-    for domain in config.measured_domains:
-        problems = test_problems(domain, [0], parts.layout.operand_width, config.evaluation.problems, device)
-        scored += problems.a.shape[1]
+    scored = sum(row.problems.a.shape[1] for row in domain_rows(parts, interim=True))
     assess(parts, ["bench"], 0, detail=False)
     wait_for(device)
     start = time.perf_counter()

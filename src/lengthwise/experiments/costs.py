@@ -9,6 +9,8 @@ from torch import Tensor
 
 from lengthwise.experiments.build import build, choose_device, training_layout, training_steps, wait_for
 from lengthwise.experiments.config import RunConfig
+from lengthwise.experiments.memory import memory_told
+from lengthwise.experiments.samples import Counts, counts_text, fixed_set, sample_counts
 from lengthwise.model.gpt import GPT
 from lengthwise.training.steps import Steps
 from lengthwise.training.trainer import Trainer
@@ -27,12 +29,15 @@ class Costs:
     seconds_per_step: float
     steps: int
     device: str
+    samples: Counts | None = None
+    """Where the problems are a fixed set: by part, how many are trained on and how many held out."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
     def as_text(self) -> str:
         total = self.seconds_per_step * self.steps
+        samples = [] if self.samples is None else [f"samples         {counts_text(self.samples)}"]
         return "\n".join(
             [
                 f"parameters      {self.parameters:,}",
@@ -41,15 +46,22 @@ class Costs:
                 f"{_megabytes(self.activation_bytes)} for activations",
                 f"time            {1000 * self.seconds_per_step:.1f} ms per step on {self.device}, "
                 f"{total:,.0f} s for {self.steps:,} steps without evaluations",
+                *samples,
             ]
         )
 
 
 def costs(config: RunConfig, device_name: str) -> Costs:
     device = choose_device(device_name)
+    with memory_told(1):
+        return _costs(config, device)
+
+
+def _costs(config: RunConfig, device: torch.device) -> Costs:
     parts = build([config], device)
     steps = training_steps(parts, plain=True)
     trainer = Trainer(parts.model, steps, config.training)
+    fixed = fixed_set(config)
     kept = _activation_bytes(parts.model, steps)
     gradients = sum(p.numel() * p.element_size() for p in parts.model.parameters())
     return Costs(
@@ -60,6 +72,7 @@ def costs(config: RunConfig, device_name: str) -> Costs:
         seconds_per_step=_seconds_per_step(steps, device),
         steps=config.training.steps,
         device=device.type,
+        samples=None if fixed is None else sample_counts(fixed),
     )
 
 

@@ -12,23 +12,23 @@ SEED = 1
 ENCODINGS = ("learned", "coupled")
 TASKS = ("add", "mul", "add%36", "add%35")
 
-# Decay of the embeddings, at a high learning rate of their own, is what makes a small model ignore digits it
-# never saw; a larger base helps too (docs/log.md).
+# Position embeddings that outweigh tokens, many heads, and decay of the embeddings at a high learning rate of
+# their own make a small model ignore digits it never saw; a larger base helps too (docs/log.md).
 SUMS = {
     "base": 6,
     "data": {"operand_width": 3, "answer_width": 4},
-    "model": {"layers": 2, "heads": 4, "width": 64, "embedding_std": 0.5},
+    "model": {"layers": 2, "heads": 16, "width": 64, "embedding_std": 0.5, "position_std": 1.5},
     "training": {"steps": 3_000, "batch": 32, "learning_rate": 3e-3, "weight_decay": 0.3},
 }
 PRODUCTS = {
     "base": 4,
     "data": {"operand_width": 3, "answer_width": 6},
-    "model": {"layers": 2, "heads": 4, "width": 96, "embedding_std": 1.0},
-    "training": {"steps": 2_000, "batch": 64, "learning_rate": 3e-3, "weight_decay": 0.5},
+    "model": {"layers": 2, "heads": 16, "width": 64, "embedding_std": 1.0, "position_std": 3.0},
+    "training": {"steps": 2_500, "batch": 64, "learning_rate": 8e-3, "weight_decay": 0.3},
 }
 # Nothing needs ignoring with relative positions, so regularization would only cost steps.
 RELATIVE = {
-    "model": {"context": 9, "width": 64, "embedding_std": 0.5, "dropout": 0.0},
+    "model": {"context": 9, "heads": 4, "embedding_std": 0.5, "position_std": None, "dropout": 0.0},
     "training": {"steps": 900, "batch": 48, "weight_decay": 0.1},
 }
 

@@ -1,7 +1,7 @@
 """Evaluating a trained run: on test domains or a user's own pairs, with verdicts and wrong answers shown."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lengthwise.arithmetic import Domain, parse_test_domains
@@ -13,12 +13,17 @@ from lengthwise.evaluation.references import reference_answers
 from lengthwise.evaluation.score import Subject
 from lengthwise.experiments.assess import (
     assess_decoded,
+    assess_dependence,
+    dependence_length,
     domain_rows,
     given_row,
     measured_members,
+    predicted_hypothesis,
     predictions,
 )
 from lengthwise.experiments.load import Answer, Run, load
+from lengthwise.experiments.memory import memory_told
+from lengthwise.records.dependence import Dependence, dependence_of
 from lengthwise.records.schema import Record
 from lengthwise.records.verdicts import Verdict, verdicts
 from lengthwise.theory.hypotheses import TRUTH
@@ -31,6 +36,7 @@ class Evaluation:
     verdicts: list[Verdict]
     """One per test domain; none for pairs of a file."""
     errors: list[Answer]
+    dependence: Dependence | None = None
 
 
 def evaluate(
@@ -39,14 +45,28 @@ def evaluate(
     *,
     pairs: Path | str | None = None,
     decoded: bool = False,
+    dependence: bool = False,
     show_errors: int = 0,
     device: str = "auto",
 ) -> Evaluation:
     """Measure a run on test domains (by default its own), or on a file of pairs.
 
-    `decoded` adds real decoding with its failure split; `show_errors` finds that many wrong answers.
+    `decoded` adds real decoding with its failure split; `dependence` what each answer digit depends on;
+    `show_errors` finds that many wrong answers.
     """
-    run = run if isinstance(run, Run) else load(run, device=device)
+    if pairs is not None and test is not None:
+        raise InputError(f"both pairs {str(pairs)!r} and test domains {test!r} are given: allowed is one of them")
+    if show_errors < 0:
+        raise InputError(f"show_errors is {show_errors}: allowed is 0 or more")
+    with memory_told(1):
+        run = run if isinstance(run, Run) else load(run, device=device)
+        found = _evaluated(run, test, pairs, decoded=decoded, show_errors=show_errors)
+        return _with_dependence(run, found) if dependence else found
+
+
+def _evaluated(
+    run: Run, test: str | None, pairs: Path | str | None, *, decoded: bool, show_errors: int
+) -> Evaluation:
     domains: list[Domain] = []
     if pairs is None:
         domains = run.config.test_domains if test is None else parse_test_domains(test, run.config.base)
@@ -58,6 +78,13 @@ def evaluate(
     train = str(run.config.train_domain)
     judged = verdicts(predictions(run.config, domains), train, records) if domains else []
     return Evaluation(records, judged, find_errors(run, rows, show_errors))
+
+
+def _with_dependence(run: Run, found: Evaluation) -> Evaluation:
+    records = assess_dependence(run.parts, [run.folder.name], run.step)
+    longest = Domain.parse(f"D{dependence_length(run.config)}", run.config.base)
+    shown = dependence_of(records, run.config.task_object, predicted_hypothesis(run.config, longest))
+    return replace(found, records=[*found.records, *records], dependence=shown)
 
 
 def find_errors(run: Run, rows: Sequence[Row], count: int) -> list[Answer]:

@@ -2,10 +2,12 @@
 
 import math
 import signal
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from rich.console import Console
@@ -15,8 +17,10 @@ from lengthwise.experiments.assess import assess, training_accuracies
 from lengthwise.experiments.build import Parts, build, choose_device, stack_key, training_steps
 from lengthwise.experiments.config import RunConfig
 from lengthwise.experiments.environment import environment
+from lengthwise.experiments.memory import memory_told
 from lengthwise.experiments.mirror import Mirror, open_mirrors
 from lengthwise.experiments.progress import TrainingBar
+from lengthwise.experiments.samples import assess_held_out, fixed_set, sample_counts
 from lengthwise.records.faults import fault_point
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.schema import Record
@@ -67,7 +71,9 @@ def train_claims(
     open_claims = [claim for claim in claims if claim.folder.status() != "done"]
     for stack in stacks(open_claims):
         mirrors = open_mirrors(mirror, [claim.folder for claim in stack])
-        StackRun(stack, where, mirrors, console or Console()).run()
+        with memory_told(len(stack)):
+            run = StackRun(stack, where, mirrors, console or Console())
+        run.run()
     return [claim.folder for claim in claims]
 
 
@@ -89,12 +95,15 @@ class StackRun:
         self.names = [claim.folder.name for claim in claims]
         self.parts: Parts = build([claim.config for claim in claims], device)
         self.trainer = Trainer(self.parts.model, training_steps(self.parts), self.parts.configs[0].training)
+        self.sets = [fixed_set(config) for config in self.parts.configs]
+        self.evaluation_seconds = 0.0
         self._resume()
 
     def run(self) -> None:
         title = self.names[0] if len(self.names) == 1 else f"{len(self.names)} models"
+        bar = TrainingBar(title, self.trainer.config.steps, self.console)
         try:
-            with TrainingBar(title, self.trainer.config.steps, self.console) as bar, _stop_signal() as stop:
+            with memory_told(len(self.names)), bar, _stop_signal() as stop:
                 self.trainer.run(
                     Callbacks(
                         evaluate=lambda progress: self._evaluate(progress, bar),
@@ -114,13 +123,21 @@ class StackRun:
         if not self.trainer.progress.finished:
             step = self.trainer.progress.step
             raise KeyboardInterrupt(f"stopped after step {step}; the same command goes on from there")
-        progress = self.trainer.progress
-        facts = {"step": progress.step, "seconds": round(progress.seconds, 3)}
-        for claim, alive in zip(self.claims, progress.alive, strict=True):
+        for k, (claim, alive) in enumerate(zip(self.claims, self.trainer.progress.alive, strict=True)):
             if alive:
-                claim.folder.set_status("done", **facts)
+                claim.folder.set_status("done", **self._facts(k))
             else:
-                claim.folder.set_status("failed", reason="the loss is no longer finite", **facts)
+                claim.folder.set_status("failed", reason="the loss is no longer finite", **self._facts(k))
+
+    def _facts(self, k: int) -> dict[str, Any]:
+        """What status.json tells of a run that is over."""
+        progress, fixed = self.trainer.progress, self.sets[k]
+        return {
+            "step": progress.step,
+            "seconds": round(progress.seconds, 3),
+            "evaluation_seconds": round(self.evaluation_seconds, 3),
+            **({} if fixed is None else {"samples": sample_counts(fixed)}),
+        }
 
     def _resume(self) -> None:
         """Take up each member's checkpoint; without one, start its records anew."""
@@ -137,17 +154,29 @@ class StackRun:
             remove_leftovers(folder, state)
             progress = self.trainer.progress
             progress.step, progress.seconds, progress.finished = state.step, state.seconds, state.finished
+            self.evaluation_seconds = state.evaluation_seconds
         self.trainer.progress.alive = self.trainer.steps.alive()
 
     def _evaluate(self, progress: Progress, bar: TrainingBar) -> list[float]:
-        records = assess(self.parts, self.names, progress.step, detail=False)
-        self._record(progress, records)
+        with self._timed():
+            records = assess(self.parts, self.names, progress.step, detail=False)
+            self._record(progress, records)
         accuracies = training_accuracies(self.parts, self.names, records)
         bar.evaluated(progress, accuracies)
         return accuracies
 
     def _finish(self, progress: Progress) -> None:
-        self._record(progress, assess(self.parts, self.names, progress.step, detail=True))
+        with self._timed():
+            records = assess(self.parts, self.names, progress.step, detail=True)
+            records += assess_held_out(self.parts, self.names, progress.step, self.sets)
+            self._record(progress, records)
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        """Evaluations count apart from training. Their counts wait for the device, so the clock need not."""
+        start = time.perf_counter()
+        yield
+        self.evaluation_seconds += time.perf_counter() - start
 
     def _record(self, progress: Progress, records: Sequence[Record]) -> None:
         fault_point("mid-evaluation")
@@ -173,6 +202,7 @@ class StackRun:
                 step=progress.step,
                 finished=progress.finished,
                 seconds=progress.seconds,
+                evaluation_seconds=self.evaluation_seconds,
                 records_size=claim.folder.records_size(),
             )
 

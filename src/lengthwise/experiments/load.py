@@ -11,6 +11,7 @@ from lengthwise.experiments.assess import predicted_hypothesis
 from lengthwise.experiments.build import Parts, build, choose_device
 from lengthwise.experiments.config import RunConfig, read_config
 from lengthwise.records.folder import RunFolder
+from lengthwise.shipped import shipped_models
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.digits import from_ints
 from lengthwise.tokens.layouts import Malformed
@@ -63,8 +64,8 @@ class Run:
 
 
 def load(path: Path | str, *, device: str = "auto") -> Run:
-    """The model of a run folder, from its last checkpoint."""
-    folder = RunFolder.existing(path)
+    """The model of a run folder, from its last checkpoint, or a shipped one by its name."""
+    folder = find_run(path)
     config = folder_config(folder)
     checkpoint = folder.checkpoint_path
     if not has_checkpoint(checkpoint):
@@ -76,6 +77,15 @@ def load(path: Path | str, *, device: str = "auto") -> Run:
     copy_into(dict(parts.model.state_dict()), weights, checkpoint)
     parts.model.eval()
     return Run(folder, config, parts, state.step)
+
+
+def find_run(path: Path | str) -> RunFolder:
+    shipped = shipped_models()
+    if Path(path).exists():
+        return RunFolder.existing(path)
+    if str(path) not in shipped:
+        raise InputError(f"{path} is neither a run folder nor a shipped model: shipped are {', '.join(shipped)}")
+    return RunFolder(shipped[str(path)])
 
 
 def folder_config(folder: RunFolder) -> RunConfig:

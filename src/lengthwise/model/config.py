@@ -47,6 +47,10 @@ class ModelConfig(Config):
     embedding_std: PositiveFloat = 0.02
     """Standard deviation of the initial token and position embeddings."""
 
+    position_std: PositiveFloat | None = None
+    """That of the position embeddings, if other. Where positions outweigh tokens, a model attends by place, and
+    ignores digits at places that training left empty."""
+
     context: PositiveInt | None = None
     """Rows of a learned position table, or the range that randomized positions come from; by default as many
     as the layout needs, twice that where training draws offsets, four times where it draws positions."""
@@ -71,6 +75,10 @@ class ModelConfig(Config):
                 f"allowed are {', '.join(str(n) for n in range(1, self.width + 1) if self.width % n == 0)}"
             )
         return self
+
+    @property
+    def added_position_std(self) -> float:
+        return self.position_std or self.embedding_std
 
     @classmethod
     def named(cls, name: str, **changes: Any) -> Self:

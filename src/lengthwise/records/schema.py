@@ -20,6 +20,11 @@ class Record(BaseModel):
     support:5  | value: the mean probability outside the digits that training ever showed at position 5
     loss       | value: cross-entropy per answer token, in nats
     train_loss | value: the same in training, the mean over the steps since the evaluation before
+    r2:3       | value: how well digit 3 of decoded answers follows from its own column and the carry of the one
+               | below, out of sample (evaluation/dynamics.py); the domain is that of the problems before digits
+               | around it were drawn anew; no record where the digit is constant
+    depends:3:1 | decoded answers whose digit 3 changes where digit 1 of operand a does (evaluation/dependence.py);
+               | the domain is `digits:9` for operands of 9 random digits, which is no domain of the grammar
     malformed, wrong_length, first_wrong:3 | decoded answers by the way they fail
     """
 

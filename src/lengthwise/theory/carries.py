@@ -76,3 +76,16 @@ def chain_distribution(domain: Domain) -> list[Fraction]:
         for length, count in enumerate(chain_counts(part)):
             result[length] += weight * Fraction(count, part.size)
     return result
+
+
+def carry_probability(part: Part, position: int) -> Fraction:
+    """That a carry enters a column. Two uniform numbers below N sum to N or more with chance (N - 1) / 2N."""
+    if position > part.length + 1:
+        return Fraction()
+    if position <= part.length:
+        below = part.base ** (position - 1)
+        return Fraction(below - 1, 2 * below)
+    entering, pairs = carry_probability(part, part.length), part.lead_pairs
+    makes = sum(x + y >= part.base for x, y in pairs)
+    passes = sum(x + y == part.base - 1 for x, y in pairs)
+    return (makes + entering * passes) / len(pairs)

@@ -31,6 +31,8 @@ class CheckpointState(BaseModel):
     """Whether training is over and its last evaluation recorded."""
     seconds: float
     """Seconds of training so far."""
+    evaluation_seconds: float = 0.0
+    """Seconds of evaluations so far."""
     records_size: int
     """Length of records.jsonl that belongs to this state."""
     tensors: Annotated[str, Field(pattern=r"^step-\d+(-done)?\.safetensors$")]
@@ -40,7 +42,14 @@ class CheckpointState(BaseModel):
 
 
 def save_checkpoint(
-    folder: Path, tensors: dict[str, Tensor], *, step: int, finished: bool, seconds: float, records_size: int
+    folder: Path,
+    tensors: dict[str, Tensor],
+    *,
+    step: int,
+    finished: bool,
+    seconds: float,
+    records_size: int,
+    evaluation_seconds: float = 0.0,
 ) -> None:
     # A run stopped in its last step saves that step twice, before and after its last evaluation.
     name = f"step-{step:09d}{'-done' if finished else ''}.safetensors"
@@ -50,6 +59,7 @@ def save_checkpoint(
         step=step,
         finished=finished,
         seconds=seconds,
+        evaluation_seconds=evaluation_seconds,
         records_size=records_size,
         tensors=name,
         tensors_size=(folder / name).stat().st_size,

@@ -16,7 +16,7 @@ class TableEncoding(AddedEncoding):
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
         super().__init__(config, rows, init)
         self.rows = rows
-        self.table = Embedding(init, rows, config.width, std=config.embedding_std)
+        self.table = Embedding(init, rows, config.width, std=config.added_position_std)
 
     @final
     def embed(self, positions: Tensor) -> Tensor:

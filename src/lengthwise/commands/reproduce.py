@@ -1,0 +1,88 @@
+"""lengthwise reproduce: a table or figure of the paper, by its name."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from rich.console import Console
+
+from lengthwise.errors import InputError
+from lengthwise.experiments.recipes import RECIPES, Recipe, Setting, find_recipes
+
+OUT = {("full", "fast"): "results", ("full", "paper"): "runs/paper", ("laptop", "fast"): "runs/laptop"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reproduce:
+    """Train a recipe's models, measure them, and show tables, figures and verdicts. Finished runs are not redone.
+
+    Example: lengthwise reproduce addition --scale laptop
+    """
+
+    recipe: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")] = None
+    """A recipe's name, or all."""
+    list: bool = False
+    """Name the recipes and what each makes."""
+    scale: str = "full"
+    """full for the paper's models (a GPU is needed), or laptop for small ones on a CPU, in minutes."""
+    preset: str = "fast"
+    """Hyperparameters: fast, or paper for the paper's own."""
+    seeds: int = 1
+    """Train every row with seeds 1 to this; 0 is the one seed to tune on, which no table shows."""
+    only: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
+    """Train this row alone; may be given more than once."""
+    out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
+    """Folder for runs, tables and figures. Default: results, runs/laptop, or runs/paper for the paper's preset."""
+    device: str = "auto"
+    """Where to train: auto, cpu, cuda."""
+    json: bool = False
+    """Print the verdicts as JSON."""
+
+    def run(self) -> None:
+        if self.list:
+            return print(listed(self.json))
+        if self.recipe is None:
+            raise InputError("no recipe given: lengthwise reproduce --list names them")
+        if self.seeds < 0:
+            raise InputError(f"seeds {self.seeds} is negative: allowed is 0 or more")
+        recipes = find_recipes(self.recipe)
+        setting = Setting(scale=self.scale, preset=self.preset)
+        out = self.out or Path(OUT[self.scale, self.preset])
+        console = Console(highlight=False, stderr=self.json)
+        shown = [self._reproduce(recipe, setting, out, console) for recipe in recipes]
+        render(out, console)
+        if self.json:
+            print(json.dumps(shown, indent=2))
+        return None
+
+    def _reproduce(self, recipe: Recipe, setting: Setting, out: Path, console: Console) -> dict[str, Any]:
+        from lengthwise.experiments.reproduce import Order, reproduce
+        from lengthwise.records.view import RunView
+        from lengthwise.report.rows import row_json, row_table
+
+        console.print(f"[bold]{recipe.name}[/]: {recipe.purpose}")
+        order = Order(setting=setting, seeds=self.seeds, only=self.only, device=self.device)
+        views = [RunView(folder) for folder in reproduce(recipe, order, out, console)]
+        console.print(row_table(views))
+        return {"recipe": recipe.name, "rows": [row_json(view) for view in views]}
+
+
+def render(out: Path, console: Console) -> None:
+    """Tables, figures and the summary, from the files of all finished runs; not where a library is missing."""
+    try:
+        from lengthwise.report.results import write_results
+    except ImportError as error:
+        return console.print(
+            f"No {error.name} here to draw with: `make results` draws what was trained", soft_wrap=True
+        )
+    written = write_results(out)
+    return console.print(f"Tables, figures and summary.json in {out}: {len(written)} files", soft_wrap=True)
+
+
+def listed(as_json: bool) -> str:
+    if as_json:
+        return json.dumps({name: recipe.purpose for name, recipe in RECIPES.items()}, indent=2)
+    width = max(map(len, RECIPES))
+    return "\n".join(f"{name:<{width}}  {recipe.purpose}" for name, recipe in RECIPES.items())

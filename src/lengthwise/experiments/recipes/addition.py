@@ -1,0 +1,38 @@
+"""The paper's two tables on addition: trained on D4, B4, D5, D6, D7 and mixtures, tested on D1 to D9."""
+
+from lengthwise.experiments.config import RunConfig
+from lengthwise.experiments.recipes.laptop import small
+from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning, full_scale
+
+TUNING = Tuning(steps=5_000, batch=256, dropout=0.1, decay=0.1)
+ROWS: dict[str, Tuning] = {
+    "D4": TUNING,
+    "B4": TUNING,
+    "D5": TUNING,
+    "D6": TUNING,
+    "D7": TUNING,
+    "D4+D5": TUNING,
+    "D5+D6": TUNING,
+    "D6+D7": TUNING,
+}
+LAPTOP_ROWS = ("B2", "D1+D2")
+PAPER_SAMPLES = {"D6+D7": 120_000}
+MEASURED = {"dependence": True}
+
+
+def rows(setting: Setting) -> list[Row]:
+    return [
+        Row(f"addition-{train}", config(setting, train)) for train in (LAPTOP_ROWS if setting.laptop else ROWS)
+    ]
+
+
+def config(setting: Setting, train: str) -> RunConfig:
+    if setting.laptop:
+        return small("add", train).changed(evaluation=MEASURED)
+    run = full_scale(setting, "add", train, "D1..9", ROWS[train]).changed(evaluation=MEASURED)
+    if setting.preset == "paper" and train in PAPER_SAMPLES:
+        return run.changed(data={"samples": PAPER_SAMPLES[train]})
+    return run
+
+
+ADDITION = Recipe("addition", "both tables on addition, against truth and against truncated operands", rows)

@@ -1,0 +1,31 @@
+"""Where training shows too little of the top digit, shorter operands fail; not so if it shows all lengths."""
+
+from lengthwise.experiments.config import RunConfig
+from lengthwise.experiments.recipes import addition
+from lengthwise.experiments.recipes.laptop import small
+from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, full_scale
+
+# What a row is called, and what it is trained on.
+ROWS = {"D4-lead6": "D4[lead>=6]", "D1..9": "D1..9"}
+LAPTOP_ROWS = {"D2-lead3": "D2[lead>=3]", "D1..4": "D1..4"}
+TUNING = addition.TUNING
+
+
+def rows(setting: Setting) -> list[Row]:
+    """The row B4 is the one of the addition tables."""
+    named = LAPTOP_ROWS if setting.laptop else ROWS
+    both_long = "B2" if setting.laptop else "B4"
+    return [
+        *(Row(f"counterexample-{name}", config(setting, train)) for name, train in named.items()),
+        *(row for row in addition.rows(setting) if row.name == f"addition-{both_long}"),
+    ]
+
+
+def config(setting: Setting, train: str) -> RunConfig:
+    run = small("add", train) if setting.laptop else full_scale(setting, "add", train, "D1..9", TUNING)
+    return run.changed(evaluation=addition.MEASURED)
+
+
+COUNTEREXAMPLE = Recipe(
+    "counterexample", "D4[lead>=6] and B4 fail below their length; the same model on D1..9 can do it all", rows
+)

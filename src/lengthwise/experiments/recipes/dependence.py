@@ -1,0 +1,25 @@
+"""Which operand digits an answer digit depends on: rows of the four tables, asked by intervention."""
+
+from lengthwise.experiments.recipes import addition, modular_addition, modular_multiplication, multiplication
+from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting
+
+CHOSEN = {
+    "addition-D4",
+    "addition-D4+D5",
+    "modular-addition-p100",
+    "modular-addition-p101",
+    "modular-addition-p150",
+    "multiplication-D2",
+    "modular-multiplication-p100",
+    "modular-multiplication-p101",
+}
+LAPTOP_CHOSEN = {"addition-D1+D2", "modular-addition-p35", "modular-addition-p36"}
+
+
+def rows(setting: Setting) -> list[Row]:
+    chosen = LAPTOP_CHOSEN if setting.laptop else CHOSEN
+    tables = (addition, modular_addition, multiplication, modular_multiplication)
+    return [row for table in tables for row in table.rows(setting) if row.name in chosen]
+
+
+DEPENDENCE = Recipe("dependence", "how often changing operand digit j changes answer digit i, beside theory", rows)

@@ -1,0 +1,33 @@
+"""Small models for two CPU cores: what the recipes of scale `laptop` train, in small bases."""
+
+from typing import Any
+
+from lengthwise.experiments.config import RunConfig
+from lengthwise.experiments.recipes.presets import fast
+
+# Decay of the embeddings, at a high learning rate of their own, is what makes a small model ignore digits it
+# never saw (docs/log.md).
+SUMS: dict[str, Any] = {
+    "base": 6,
+    "model": {"layers": 2, "heads": 4, "width": 64, "embedding_std": 0.5, "dropout": 0.1},
+    "training": {"steps": 3_000, "batch": 32, "learning_rate": 3e-3, "weight_decay": 0.3},
+}
+PRODUCTS: dict[str, Any] = {
+    "base": 4,
+    "model": {"layers": 2, "heads": 4, "width": 96, "embedding_std": 1.0, "dropout": 0.1},
+    "training": {"steps": 2_000, "batch": 64, "learning_rate": 3e-3, "weight_decay": 0.5},
+}
+
+
+def small(task: str, train: str, test: str = "D1..4") -> RunConfig:
+    """A run that learns operands of up to two digits in a minute, tested two lengths above."""
+    return (
+        fast(task, "nano")
+        .changed(
+            train=train,
+            test=test,
+            evaluation={"problems": 2_000, "interim_problems": 500},
+            training={"evaluate_every": 500, "checkpoint_every": 1_000},
+        )
+        .changed(**(PRODUCTS if task.startswith("mul") else SUMS))
+    )

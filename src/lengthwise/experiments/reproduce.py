@@ -1,0 +1,60 @@
+"""Running a recipe: its rows as stacks into run folders, and a note of what it took."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from lengthwise.experiments.launch import Claim, train_claims
+from lengthwise.experiments.recipes import Recipe, Setting
+from lengthwise.records.files import read_json, write_json
+from lengthwise.records.folder import RunFolder
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """How a recipe is to be run."""
+
+    setting: Setting = field(default_factory=Setting)
+    seeds: int = 1
+    only: Sequence[str] = ()
+    device: str = "auto"
+
+
+def reproduce(recipe: Recipe, order: Order, out: Path, console: Console) -> list[RunFolder]:
+    """Train what is not trained yet. OUT/NAME.json tells the runs and the seconds that training them took."""
+    runs = recipe.runs(order.setting, order.seeds, order.only)
+    claims = [Claim(run.config, RunFolder(out / "runs" / run.name)) for run in runs]
+    unfinished = any(claim.folder.status() != "done" for claim in claims)
+    start = time.perf_counter()
+    try:
+        return train_claims(claims, device=order.device, console=console)
+    finally:
+        seconds = time.perf_counter() - start if unfinished else 0.0
+        _note(recipe, order, out, [claim.folder for claim in claims], seconds)
+
+
+def _note(recipe: Recipe, order: Order, out: Path, folders: Sequence[RunFolder], seconds: float) -> None:
+    """A call that goes on with what an earlier one began adds to its note."""
+    path = out / f"{recipe.name}.json"
+    before: dict[str, Any] = read_json(path) if path.exists() else {}
+    there = [folder for folder in folders if (folder.path / "environment.json").exists()]
+    if not there:
+        return
+    environment = there[0].environment()
+    write_json(
+        path,
+        {
+            "recipe": recipe.name,
+            "scale": order.setting.scale,
+            "preset": order.setting.preset,
+            "seeds": max(order.seeds, before.get("seeds", 0)),
+            "runs": list(dict.fromkeys([*before.get("runs", []), *(folder.name for folder in there)])),
+            "wall_seconds": round(before.get("wall_seconds", 0.0) + seconds, 1),
+            "commit": environment["commit"],
+            "device": environment["device"],
+        },
+    )

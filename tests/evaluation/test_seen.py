@@ -1,0 +1,63 @@
+"""What training has met: expected shares against training's own streams."""
+
+import pytest
+import torch
+
+from lengthwise.arithmetic import Domain, Task
+from lengthwise.evaluation.seen import MeasuredMember, seen_share, seen_share_of_pairs
+from lengthwise.tokens.digits import from_ints, resize, to_ints
+from lengthwise.tokens.fixed import FixedSet, enumerate_pairs
+from lengthwise.tokens.sampling import Member, Sampler
+
+BASE = 3
+
+
+def member(train, draws, distinct=None, base=BASE):
+    return MeasuredMember("r", 0, Task.parse("add", base), Domain.parse(train, base), draws, distinct)
+
+
+def all_pairs(length, width):
+    """Every pair of up to so many digits."""
+    parts = Domain.parse("+".join(f"D{n}" for n in range(1, length + 1)), BASE).parts
+    sides = zip(*(enumerate_pairs(part, limit=part.size) for part in parts), strict=True)
+    a, b = (torch.cat([resize(digits, width) for digits in side]) for side in sides)
+    return a, b
+
+
+def as_pairs(a, b):
+    return set(zip(to_ints(a, BASE), to_ints(b, BASE), strict=True))
+
+
+@pytest.mark.parametrize("train", ["D2", "D1+D3", "B3", "D3[lead>=2]", "0.8*D5+0.2*D1"])
+def test_pairs_against_the_stream(train):
+    """All pairs up to five digits: how many does a stream of draws meet?"""
+    draws = 20_000
+    a, b = all_pairs(5, 6)
+    drawn = Sampler([Member(7, Domain.parse(train, BASE))], 6, side="train")(torch.arange(draws))
+    met = len(as_pairs(drawn[0][0], drawn[1][0])) / len(a)
+    assert seen_share_of_pairs(member(train, draws), a, b) == pytest.approx(met, rel=0.03)
+
+
+def test_pairs_of_a_fixed_set():
+    a, b = all_pairs(4, 4)
+    fixed = FixedSet(Domain.parse("D4", BASE), 2_000, seed=1, width=4)
+    drawn = fixed.batch(torch.arange(3_000))
+    met = len(as_pairs(*drawn)) / len(a)
+    assert seen_share_of_pairs(member("D4", 3_000, 2_000), a, b) == pytest.approx(met, rel=0.05)
+
+
+def test_reserved_and_foreign_pairs_are_never_met():
+    reserved = Sampler([Member(3, Domain.parse("D4"))], 5, side="test")(torch.arange(500))
+    assert seen_share_of_pairs(member("D4", 10**9, base=10), reserved[0][0], reserved[1][0]) == 0
+    a, b = (from_ints([n], 5, 10) for n in (99_999, 1))
+    assert seen_share_of_pairs(member("D4", 10**9, base=10), a, b) == 0
+    narrow = (from_ints([1], 1, 10),) * 2
+    assert seen_share_of_pairs(member("D4", 10**9, base=10), *narrow) == 0
+
+
+@pytest.mark.parametrize("draws", [0, 10, 1_000])
+def test_a_whole_domain_is_the_mean_of_its_pairs(draws):
+    part = Domain.parse("D2", BASE)
+    a, b = enumerate_pairs(part.parts[0])
+    one = member("D1..2", draws)
+    assert seen_share(one, part) == pytest.approx(seen_share_of_pairs(one, a, b))

@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Set up again only when the list of dependencies changes.
 STAMP := .venv/.installed
 
-.PHONY: setup demo test lint format
+.PHONY: setup demo test lint format results
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
@@ -15,7 +15,11 @@ $(STAMP): pyproject.toml constraints.txt
 demo: setup
 	$(BIN)/lengthwise demo
 
+results: setup
+	$(BIN)/python scripts/write_results.py
+
 test: setup
+	scripts/install_chromium.sh
 	$(BIN)/pytest --numprocesses auto --quiet
 
 lint: setup

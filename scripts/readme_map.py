@@ -15,7 +15,7 @@ LINES = {
     "CITATION.cff": "How to cite lengthwise, and the paper it makes runnable.",
     "CONTRIBUTING.md": "How to work on lengthwise.",
     "LICENSE": "MIT.",
-    "Makefile": "demo, test, lint: each sets up .venv by itself.",
+    "Makefile": "demo, test, lint, results: each sets up .venv by itself.",
     "constraints.txt": "The one version that matters: torch's.",
     "pyproject.toml": "The package, its extras, and the tools' settings.",
     "docs/add-a-layout.md": "A layout of your own, step by step.",
@@ -24,6 +24,8 @@ LINES = {
     "docs/encodings.md": "Every positional encoding in a formula and a picture.",
     "docs/log.md": "What was tried and what it gave, by date.",
     "docs/performance.md": "What was measured, what each change gave, what the floor is.",
+    "docs/report.md": "The report: one HTML page on any number of runs.",
+    "docs/results.md": "Every table and figure of the paper, beside exact theory; made by make results.",
     "docs/theory.md": "The theory: rules, derivations, exact formulas.",
 }
 

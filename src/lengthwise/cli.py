@@ -20,6 +20,9 @@ VERBS: dict[str, Verb] = {
     "train": Verb("lengthwise.commands.train:Train", "train a model, measure it, judge the prediction"),
     "evaluate": Verb("lengthwise.commands.evaluate:Evaluate", "measure a trained run"),
     "ask": Verb("lengthwise.commands.ask:Ask", "put a problem to a trained model"),
+    "reproduce": Verb("lengthwise.commands.reproduce:Reproduce", "a table or figure of the paper, by its name"),
+    "explore": Verb("lengthwise.commands.explore:Explore", "a page to play with: predict, ask models, watch runs"),
+    "report": Verb("lengthwise.commands.report:ReportCommand", "runs as one HTML page to look at"),
     "bench": Verb("lengthwise.commands.bench:BenchCommand", "how fast it is here, and how fast it could be"),
     "demo": Verb("lengthwise.commands.demo:Demo", "the paper's Table 1 in miniature, on this machine"),
 }

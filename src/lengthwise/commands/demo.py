@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from lengthwise.records.verdicts import FAILS, GATE, HOLDS, TOLERANCE, UNDECIDED, Verdict
+from lengthwise.records.verdicts import GATE, TOLERANCE, Verdict
 from lengthwise.report.tables import MARKS, new_table, percent
-from lengthwise.report.verdicts import STYLES, measured_text, verdict_json
+from lengthwise.report.verdicts import STYLES, measured_text, row_verdict, verdict_json
 
 if TYPE_CHECKING:
     from lengthwise.experiments.config import RunConfig
@@ -52,6 +52,7 @@ class Demo:
         from lengthwise.experiments.demo import demo_configs
         from lengthwise.experiments.launch import train
         from lengthwise.records.view import RunView
+        from lengthwise.report.page import Report
 
         console = Console(highlight=False, stderr=self.json)
         console.print(INTRODUCTION, soft_wrap=True)
@@ -63,7 +64,10 @@ class Demo:
             return print(json.dumps([row_json(config, verdicts) for config, verdicts in rows], indent=2))
         console.print(demo_table(rows))
         console.print(CONCLUSION.format(example=folders[0].path), soft_wrap=True)
-        return console.print(f"{seconds:.0f} s; run folders in {self.out}", soft_wrap=True)
+        page = self.out / "report.html"
+        Report.of([folder.path for folder in folders]).write(page)
+        console.print(f"{seconds:.0f} s; run folders in {self.out}", soft_wrap=True)
+        return console.print(f"To look at all of it, open {page} in a browser", soft_wrap=True)
 
 
 def demo_table(rows: "Sequence[tuple[RunConfig, list[Verdict]]]") -> Table:
@@ -82,15 +86,6 @@ def demo_table(rows: "Sequence[tuple[RunConfig, list[Verdict]]]") -> Table:
             MARKS[verdicts[-1].prediction.generalizes],
         )
     return table
-
-
-def row_verdict(verdicts: Sequence[Verdict]) -> str | None:
-    """The verdict on a run: it holds where all lengths hold; one that fails is enough to fail it."""
-    words = {verdict.word for verdict in verdicts}
-    for word in (UNDECIDED, FAILS):
-        if word in words:
-            return word
-    return None if None in words else HOLDS
 
 
 def row_json(config: "RunConfig", verdicts: Sequence[Verdict]) -> dict[str, Any]:

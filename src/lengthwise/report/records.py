@@ -25,7 +25,8 @@ def record_table(records: Sequence[Record]) -> Table:
 
 def failure_table(records: Sequence[Record]) -> Table:
     """How decoded answers fail: not even a number, of the wrong length, or wrong from some digit on."""
-    decoded = [r for r in records if r.mode == "decoded" and r.correct is not None]
+    kinds = ("exact", "malformed", "wrong_length", "first_wrong")
+    decoded = [r for r in records if r.mode == "decoded" and r.metric.partition(":")[0] in kinds]
     table = new_table("decoded", "right", "malformed", "wrong length", "first wrong digit: answers")
     for domain in dict.fromkeys(r.domain for r in decoded):
         counts = {r.metric: r.correct or 0 for r in decoded if r.domain == domain}

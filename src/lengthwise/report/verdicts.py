@@ -58,6 +58,15 @@ def verdict_text(row: Verdict) -> str:
     return f"[{STYLES[row.word]}]{row.word}{mark}[/]"
 
 
+def row_verdict(verdicts: Sequence[Verdict]) -> str | None:
+    """The verdict on a run: it holds where all lengths hold; one that fails is enough to fail it."""
+    words = {verdict.word for verdict in verdicts}
+    for word in (UNDECIDED, FAILS):
+        if word in words:
+            return word
+    return None if None in words else HOLDS
+
+
 def verdict_json(row: Verdict) -> dict[str, Any]:
     return {
         **row.prediction.as_json(),

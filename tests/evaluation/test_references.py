@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.evaluation import problems
-from lengthwise.evaluation.measure import Row, measure
+from lengthwise.evaluation.measure import Row, ask, measure
 from lengthwise.evaluation.references import reference_answers
 from lengthwise.evaluation.score import Subject
 from lengthwise.evaluation.seen import MeasuredMember
@@ -78,7 +78,7 @@ def counts(task, hypothesis, domain, model=None):
         layout,
         find_encoding("learned"),
     )
-    records = measure(subject, [member], row, 0, detail=False)
+    records = measure(subject, [member], ask([member], [row], layout.answer_width), 0, detail=False)
     return {(r.reference, r.metric): Fraction(r.correct, r.total) for r in records if r.correct is not None}
 
 

@@ -7,12 +7,12 @@ from fakes import SURE, PerfectModel, TheoryModel, tiny_config
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.evaluation import score as scoring
 from lengthwise.evaluation.failures import decode, split_failures
-from lengthwise.evaluation.measure import Row, measure, measure_decoded
+from lengthwise.evaluation.measure import Row, ask, measure, measure_decoded
 from lengthwise.evaluation.problems import Problems
 from lengthwise.evaluation.references import reference_answers
 from lengthwise.evaluation.score import Subject, score
 from lengthwise.evaluation.seen import MeasuredMember, seen_share
-from lengthwise.experiments.assess import assess, assess_decoded, domain_rows
+from lengthwise.experiments.assess import Assessment, assess_decoded, domain_rows, measured_members
 from lengthwise.experiments.build import Parts, build, training_steps
 from lengthwise.model.positions import find_encoding
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
@@ -108,7 +108,7 @@ def test_chunks_do_not_matter(parts, monkeypatch):
 def test_records_of_both_modes_agree(parts):
     parts, _ = parts
     names = ["one", "two"]
-    forced = assess(parts, names, 3, detail=False)
+    forced = Assessment(parts, names)(3, detail=False)
     decoded = assess_decoded(parts, names, 3, domain_rows(parts))
     by_mode = [
         {(r.run, r.domain): r.correct for r in records if (r.metric, r.reference) == ("exact", "truth")}
@@ -120,6 +120,20 @@ def test_records_of_both_modes_agree(parts):
         for domain in ("D1", "D2", "D3", "D4"):
             own = [r for r in decoded if (r.run, r.domain) == (run, domain)]
             assert sum(r.correct for r in own) == own[0].total, "every answer is right or fails in one way"
+
+
+def test_questions_put_together_are_scored_as_each_alone(parts):
+    parts, _ = parts
+    subject = Subject(parts.model, parts.layout, parts.encoding)
+    members = measured_members(parts, ["one", "two"], 3)
+    questions = ask(members, domain_rows(parts), parts.layout.answer_width)
+    together = measure(subject, members, questions, 3, detail=True)
+    alone = [r for question in questions for r in measure(subject, members, [question], 3, detail=True)]
+    assert [r.model_copy(update={"value": None}) for r in together] == [
+        r.model_copy(update={"value": None}) for r in alone
+    ]
+    values = [r.value for r in together if r.value is not None]
+    assert values == pytest.approx([r.value for r in alone if r.value is not None], rel=1e-4, abs=1e-7)
 
 
 class Spread:
@@ -186,6 +200,10 @@ def given_row(task, pairs, width, hypothesis=None):
     return Row(Problems("mine.txt", a, b, "given"), None, [hypothesis])
 
 
+def put(subject, member, row):
+    return measure(subject, [member], ask([member], [row], subject.layout.answer_width), 9, detail=True)
+
+
 def test_digits_and_details_are_counted_one_by_one():
     """A model that forgets carries, on four sums whose digits can be checked by eye."""
     task = Task.parse("add")
@@ -195,7 +213,7 @@ def test_digits_and_details_are_counted_one_by_one():
     hypothesis = Hypothesis.parse("windowed:1")
     subject = Subject(TheoryModel(layout, [task], [hypothesis]), layout, LEARNED)
     member = MeasuredMember("r", 5, task, Domain.parse("D1"), draws=0)
-    records = measure(subject, [member], given_row(task, pairs, 2, hypothesis), 9, detail=True)
+    records = put(subject, member, given_row(task, pairs, 2, hypothesis))
     found = {(r.reference, r.metric): r.correct if r.value is None else r.value for r in records}
     assert found["truth", "exact"] == found["windowed:1", "coincides"] == 1
     assert found["windowed:1", "exact"] == 4
@@ -208,7 +226,7 @@ def test_digits_and_details_are_counted_one_by_one():
     assert found["windowed:1", "support:3"] == pytest.approx(0.0, abs=1e-6)
     assert all((r.run, r.seed, r.step, r.selection, r.total) == ("r", 5, 9, "given", 4) for r in records)
     perfect = Subject(PerfectModel(layout, [task]), layout, LEARNED)
-    records = measure(perfect, [member], given_row(task, pairs, 2, hypothesis), 9, detail=True)
+    records = put(perfect, member, given_row(task, pairs, 2, hypothesis))
     above = [r.value for r in records if r.metric == "support:3"]
     assert above == pytest.approx([2 / 4], abs=1e-6), "the 1 of 100, twice, where training has always 0"
 
@@ -222,7 +240,7 @@ def test_digits_of_answers_without_padding():
     hypothesis = Hypothesis.parse("windowed:1")
     subject = Subject(TheoryModel(layout, [task], [hypothesis]), layout, LEARNED)
     member = MeasuredMember("r", 5, task, Domain.parse("D1"), draws=0)
-    records = measure(subject, [member], given_row(task, pairs, 2, hypothesis), 9, detail=True)
+    records = put(subject, member, given_row(task, pairs, 2, hypothesis))
     found = {(r.reference, r.metric): r.correct if r.value is None else r.value for r in records}
     assert found["truth", "exact"] == found["windowed:1", "coincides"] == 2
     assert found["windowed:1", "exact"] == found["windowed:1", "weak"] == 4
@@ -294,5 +312,5 @@ def test_a_fake_stands_in_for_a_stack():
     config = tiny_config()
     parts = build([config], CPU)
     fake = Parts([config], parts.layout, parts.encoding, PerfectModel(parts.layout, [config.task_object]))
-    records = assess(fake, ["r"], 0, detail=True)
+    records = Assessment(fake, ["r"])(0, detail=True)
     assert all(r.correct == r.total for r in records if r.metric == "exact" and r.reference == "truth")

@@ -57,7 +57,8 @@ def test_dynamics_at_every_evaluation():
     parts = build([config], CPU)
     fake = Parts([config], parts.layout, parts.encoding, PerfectModel(parts.layout, [config.task_object]))
     for detail in (False, True):
-        found = {r.metric: r for r in assess.assess(fake, ["r"], 6, detail=detail) if r.metric.startswith("r2")}
+        records = assess.Assessment(fake, ["r"])(6, detail=detail)
+        found = {r.metric: r for r in records if r.metric.startswith("r2")}
         assert list(found) == ["r2:1", "r2:2", "r2:3", "r2:4"], "as many as operands have digits"
         assert {(r.domain, r.total, r.mode) for r in found.values()} == {("D2", 50, "decoded")}
         assert found["r2:1"].value == found["r2:2"].value == 1
@@ -65,7 +66,7 @@ def test_dynamics_at_every_evaluation():
 
 def test_fewer_problems_at_the_end_mean_fewer_before():
     parts = build([tiny_config(test="D6", evaluation={"problems": 30})], CPU)
-    assert {r.total for r in assess.assess(parts, ["r"], 0, detail=False) if r.domain == "D6"} == {30}
+    assert {r.total for r in assess.Assessment(parts, ["r"])(0, detail=False) if r.domain == "D6"} == {30}
 
 
 def test_status_tells_seconds_apart_and_what_the_samples_were(folder):
@@ -100,12 +101,12 @@ def test_held_out_problems_of_members_that_differ():
 
 
 def test_each_member_reads_its_own_held_out_problems(monkeypatch):
-    rows = []
-    monkeypatch.setattr(samples, "measure", lambda subject, members, row, step, detail: rows.append(row) or [])
+    asked = []
+    monkeypatch.setattr(samples, "measure", lambda subject, members, given, step, detail: asked.extend(given) or [])
     configs = [tiny_config(seed=seed, data={"samples": 60}) for seed in (1, 2)]
     sets = [samples.fixed_set(config) for config in configs]
     samples.assess_held_out(build(configs, CPU), ["one", "two"], 0, sets)
-    (row,) = rows
+    row = asked[0].row
     assert not torch.equal(row.problems.a[0], row.problems.a[1])
     for k, fixed in enumerate(sets):
         assert torch.equal(row.problems.a[k], fixed.test[0]) and torch.equal(row.problems.b[k], fixed.test[1])
@@ -148,7 +149,7 @@ def test_out_of_memory_is_one_line(tmp_path, monkeypatch, message):
     def full(*arguments, **options):
         raise kind(message)
 
-    monkeypatch.setattr(launch, "assess", full)
+    monkeypatch.setattr(assess.Assessment, "__call__", full)
     config = tiny_config()
     with pytest.raises(InputError, match=r"out of memory: .*--training\.batch.*--evaluation\.problems"):
         train(config, tmp_path, device="cpu")
@@ -163,7 +164,7 @@ def test_other_errors_are_not_hidden(tmp_path, monkeypatch):
     def broken(*arguments, **options):
         raise RuntimeError("something else")
 
-    monkeypatch.setattr(launch, "assess", broken)
+    monkeypatch.setattr(assess.Assessment, "__call__", broken)
     with pytest.raises(RuntimeError, match="something else"):
         train(tiny_config(), tmp_path, device="cpu")
 

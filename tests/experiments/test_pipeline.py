@@ -7,7 +7,7 @@ import torch
 from fakes import PerfectModel, TheoryModel, tiny_config
 
 from lengthwise.evaluation.problems import Problems
-from lengthwise.experiments.assess import assess, assess_decoded, domain_rows, given_row, predictions
+from lengthwise.experiments.assess import Assessment, assess_decoded, domain_rows, given_row, predictions
 from lengthwise.experiments.build import Parts, build
 from lengthwise.model.positions import find_encoding
 from lengthwise.records.folder import RunFolder
@@ -35,7 +35,7 @@ def impostor(config, hypothesis):
 def judged(config, parts, folder):
     """Assess, write, read back, judge: rows by domain."""
     run = RunFolder.claim(folder / config.name, config.model_dump(mode="json"), {})
-    run.append(assess(parts, [config.name], 24, detail=True))
+    run.append(Assessment(parts, [config.name])(24, detail=True))
     return {str(row.prediction.domain): row for row in RunView(run).verdicts()}
 
 
@@ -97,7 +97,7 @@ def test_members_of_a_stack_are_judged_each_by_its_own_theory():
     tasks = [config.task_object for config in configs]
     model = TheoryModel(layout, tasks, [Hypothesis.parse("truncated:2"), TRUTH])
     parts = Parts(configs, layout, find_encoding("learned"), model)
-    records = assess(parts, ["sum", "product"], 3, detail=False)
+    records = Assessment(parts, ["sum", "product"])(3, detail=False)
     assert {(r.run, r.seed, r.task, r.step) for r in records} == {
         ("sum", 0, "add", 3),
         ("product", 1, "mul%9", 3),
@@ -111,7 +111,7 @@ def test_members_of_a_stack_are_judged_each_by_its_own_theory():
 
 def test_up_to_the_trained_length_truth_and_truncated_have_equal_counts():
     parts = build([config_for("learned", seed=seed) for seed in (1, 2)], CPU)
-    records = assess(parts, ["one", "two"], 0, detail=False)
+    records = Assessment(parts, ["one", "two"])(0, detail=False)
     for run in ("one", "two"):
         for domain in ("D1", "D2"):
             found = {
@@ -133,7 +133,7 @@ def test_denominators_are_fixed(tmp_path):
             return super().__call__(ids, positions, tail=tail, cache=cache).roll(1, -1)
 
     parts = Parts([config], parts.layout, parts.encoding, Nonsense(parts.layout, perfect.tasks))
-    forced = assess(parts, ["r"], 0, detail=True)
+    forced = Assessment(parts, ["r"])(0, detail=True)
     decoded = assess_decoded(parts, ["r"], 0, domain_rows(parts))
     for records in (forced, decoded):
         exact = {r.domain: (r.correct, r.total) for r in records if (r.metric, r.reference) == ("exact", "truth")}

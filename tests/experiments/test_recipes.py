@@ -154,7 +154,7 @@ def test_the_command_trains_and_draws(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(RECIPES, "modular-addition", tiny("modular-addition"))
     main(["reproduce", "modular-addition", "--scale", "laptop", "--out", str(tmp_path), "--json"])
     (shown,) = json.loads(capsys.readouterr().out)
-    assert [len(row["rows"]) for row in shown["rows"]] == [4, 4]
+    assert [len(row["rows"]) for row in shown["rows"]] == [3, 3]
     assert (tmp_path / "tables" / "modular_addition_true_acc.md").exists()
     assert (tmp_path / "summary.json").exists()
 

@@ -31,44 +31,106 @@ class Row:
     predicted: Sequence[Hypothesis | None]
 
 
+@dataclass(frozen=True)
+class Question:
+    """A row with what is to be answered: by arithmetic, and by what theory predicts of each member."""
+
+    row: Row
+    references: Sequence[Hypothesis]
+    truth: Tensor
+    """[M, N, A]"""
+    predicted: Tensor
+    """[M, N, A]; truth itself where they agree on all problems."""
+
+    @property
+    def answers(self) -> list[Tensor]:
+        """Where both agree there is one thing to score, and counts are equal by construction."""
+        return [self.truth] if self.predicted is self.truth else [self.truth, self.predicted]
+
+
+def ask(members: Sequence[MeasuredMember], rows: Sequence[Row], width: int) -> list[Question]:
+    """Questions to put to members, with answers of `width` digits."""
+    tasks, questions = [member.task for member in members], []
+    for row in rows:
+        references = [hypothesis or TRUTH for hypothesis in row.predicted]
+        truth, predicted = (
+            reference_answers(tasks, wanted, row.problems.a, row.problems.b, width)
+            for wanted in ([TRUTH] * len(tasks), references)
+        )
+        questions.append(Question(row, references, truth, truth if torch.equal(truth, predicted) else predicted))
+    return questions
+
+
 def measure(
     subject: Subject,
     members: Sequence[MeasuredMember],
-    row: Row,
+    questions: Sequence[Question],
     step: int,
     *,
     detail: bool,
     digits: bool = False,
 ) -> list[Record]:
-    """Score a row by teacher forcing.
+    """Score all questions in one go, by teacher forcing.
 
     `digits` adds each digit's accuracy; `detail` adds that, probabilities and the paper's three forms.
     """
-    tasks, width = [m.task for m in members], subject.layout.answer_width
-    pair = row.problems.a, row.problems.b
-    references = [hypothesis or TRUTH for hypothesis in row.predicted]
-    truth = reference_answers(tasks, [TRUTH] * len(members), *pair, width)
-    answers = reference_answers(tasks, references, *pair, width)
-    vocabulary = len(subject.layout.vocabulary)
-    support = torch.stack([_support(m.task, m.train, width, vocabulary) for m in members]).to(truth.device)
-    of_truth = score(subject, pair, truth, support)
-    # Where they agree on all problems there is one thing to score, and counts are equal by construction.
-    of_reference = of_truth if torch.equal(truth, answers) else score(subject, pair, answers, support)
+    width, vocabulary = subject.layout.answer_width, len(subject.layout.vocabulary)
+    support = torch.stack([_support(m.task, m.train, width, vocabulary) for m in members])
+    scored = iter(_score_all(subject, questions, support))
     records: list[Record] = []
-    for k, member in enumerate(members):
-        make = _maker(member, row, k, step)
-        records += _counts(make, "truth", of_truth, k)
-        if references[k] != TRUTH:
-            coinciding = (truth[k] == answers[k]).all(-1)
-            records += _counts(make, str(references[k]), of_reference, k)
-            records.append(make(reference=str(references[k]), metric="coincides", correct=int(coinciding.sum())))
-        if detail:
-            records += _details(make, str(references[k]), of_reference, k)
-        if detail or digits:
-            records += _digits(make, of_truth, k)
-        if detail and subject.layout.fixed_width:
-            records += _outside(make, str(references[k]), of_reference, support, k)
+    for question in questions:
+        of_truth, *others = (next(scored) for _ in question.answers)
+        of_reference = others[0] if others else of_truth
+        coinciding = (question.truth == question.predicted).all(-1).sum(1).tolist()
+        for k, member in enumerate(members):
+            make = _maker(member, question.row, k, step)
+            reference = str(question.references[k])
+            records += _counts(make, "truth", of_truth, k)
+            if question.references[k] != TRUTH:
+                records += _counts(make, reference, of_reference, k)
+                records.append(make(reference=reference, metric="coincides", correct=coinciding[k]))
+            if detail:
+                records += _details(make, reference, of_reference, k)
+            if detail or digits:
+                records += _digits(make, of_truth, k)
+            if detail and subject.layout.fixed_width:
+                records += _outside(make, reference, of_reference, k, support[k])
     return records
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Scores summed up over the problems, for each member; one transfer from the device each."""
+
+    exact: list[int]
+    weak: list[int]
+    loss: list[float]
+    strong: list[float]
+    present: list[list[int]]
+    right: list[list[int]]
+    outside: list[list[float]]
+
+
+def _score_all(subject: Subject, questions: Sequence[Question], support: Tensor) -> list[Totals]:
+    """Of every answer of every question, in order."""
+    asked = [(question.row.problems, answers) for question in questions for answers in question.answers]
+    a, b, c = (
+        torch.cat(columns, 1) for columns in zip(*((p.a, p.b, answers) for p, answers in asked), strict=True)
+    )
+    scores = score(subject, (a, b), c, support.to(c.device))
+    return [_totals(own) for own in scores.split([answers.shape[1] for _, answers in asked])]
+
+
+def _totals(scores: Scores) -> Totals:
+    return Totals(
+        exact=scores.exact.sum(1).tolist(),
+        weak=scores.weak.sum(1).tolist(),
+        loss=scores.loss.mean(1).tolist(),
+        strong=scores.strong.mean(1).tolist(),
+        present=scores.present.sum(1).tolist(),
+        right=(scores.right & scores.present).sum(1).tolist(),
+        outside=scores.outside.mean(1).tolist(),
+    )
 
 
 def measure_decoded(
@@ -112,30 +174,28 @@ def _seen(member: MeasuredMember, row: Row, k: int) -> float:
     return seen_share_of_pairs(member, row.problems.a[k], row.problems.b[k]) if given else 0.0
 
 
-def _counts(make: partial[Record], reference: str, scores: Scores, k: int) -> Iterator[Record]:
-    yield make(reference=reference, correct=int(scores.exact[k].sum()))
-    yield make(reference=reference, metric="loss", value=float(scores.loss[k].mean()))
+def _counts(make: partial[Record], reference: str, totals: Totals, k: int) -> Iterator[Record]:
+    yield make(reference=reference, correct=totals.exact[k])
+    yield make(reference=reference, metric="loss", value=totals.loss[k])
 
 
-def _details(make: partial[Record], reference: str, scores: Scores, k: int) -> Iterator[Record]:
-    yield make(reference=reference, metric="weak", correct=int(scores.weak[k].sum()))
-    yield make(reference=reference, metric="strong", value=float(scores.strong[k].mean()))
+def _details(make: partial[Record], reference: str, totals: Totals, k: int) -> Iterator[Record]:
+    yield make(reference=reference, metric="weak", correct=totals.weak[k])
+    yield make(reference=reference, metric="strong", value=totals.strong[k])
 
 
-def _digits(make: partial[Record], scores: Scores, k: int) -> Iterator[Record]:
+def _digits(make: partial[Record], totals: Totals, k: int) -> Iterator[Record]:
     """Of the problems whose answer is written with a digit of that significance."""
-    present = scores.present[k]
-    counts = zip((scores.right[k] & present).sum(0).tolist(), present.sum(0).tolist(), strict=True)
-    for position, (correct, total) in enumerate(counts, start=1):
+    for position, (correct, total) in enumerate(zip(totals.right[k], totals.present[k], strict=True), start=1):
         if total:
             yield make(metric=f"digit:{position}", correct=correct, total=total)
 
 
-def _outside(make: partial[Record], reference: str, scores: Scores, support: Tensor, k: int) -> Iterator[Record]:
+def _outside(make: partial[Record], reference: str, totals: Totals, k: int, support: Tensor) -> Iterator[Record]:
     """Only where training showed some digits and not others is there something to be outside of; and only
     with fixed widths does every problem show a digit at every position."""
-    told = ~support[k].all(-1)
-    for position, value in enumerate(scores.outside[k].mean(0).tolist(), start=1):
+    told = (~support.all(-1)).tolist()
+    for position, value in enumerate(totals.outside[k], start=1):
         if told[position - 1]:
             yield make(reference=reference, metric=f"support:{position}", value=max(0.0, value))
 

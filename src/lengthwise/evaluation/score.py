@@ -6,7 +6,7 @@ right one at every answer position. So one pass over problem and reference score
 Shapes: M members, N problems, T tokens, A answer digits, V vocabulary.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -66,6 +66,11 @@ class Scores:
     @property
     def strong(self) -> Tensor:
         return self.probability.prod(-1)
+
+    def split(self, counts: Sequence[int]) -> "list[Scores]":
+        """The scores of the first so many problems, of those after them, and so on."""
+        parts = [tensor.split(list(counts), dim=1) for tensor in vars(self).values()]
+        return [Scores(*columns) for columns in zip(*parts, strict=True)]
 
 
 @torch.no_grad()

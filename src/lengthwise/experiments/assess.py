@@ -1,13 +1,13 @@
 """Evaluating a stack on its domains: records, by teacher forcing and by decoding."""
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from lengthwise.arithmetic import Domain
 from lengthwise.evaluation.dependence import measure_dependence
 from lengthwise.evaluation.dynamics import measure_dynamics
 from lengthwise.evaluation.failures import decode, split_failures
-from lengthwise.evaluation.measure import Row, measure, measure_decoded
+from lengthwise.evaluation.measure import Question, Row, ask, measure, measure_decoded
 from lengthwise.evaluation.problems import Problems, test_problems
 from lengthwise.evaluation.references import reference_answers
 from lengthwise.evaluation.score import Subject
@@ -27,21 +27,35 @@ def predictions(config: RunConfig, domains: Sequence[Domain]) -> list[Prediction
     return [predict_case(_case(config, domain)) for domain in domains]
 
 
-def assess(parts: Parts, names: Sequence[str], step: int, *, detail: bool) -> list[Record]:
-    """Records of all members on the training domain and on every test domain.
+class Assessment:
+    """Measures a stack on the training domain and on every test domain, as often as asked to.
 
-    Between steps there are fewer problems; `detail` is for the evaluation after the last one.
+    Between steps there are fewer problems, and always the same.
     """
-    subject = Subject(parts.model, parts.layout, parts.encoding)
-    members, config = measured_members(parts, names, step), parts.configs[0].evaluation
-    records: list[Record] = []
-    for row in domain_rows(parts, interim=not detail):
-        records += measure(subject, members, row, step, detail=detail, digits=config.digits)
-    if config.dynamics:
-        records += measure_dynamics(_probed(parts, members), config.interim_problems, step)
-    if config.dependence and detail:
-        records += assess_dependence(parts, names, step)
-    return records
+
+    def __init__(self, parts: Parts, names: Sequence[str]) -> None:
+        self.parts, self.names = parts, names
+
+    def __call__(self, step: int, *, detail: bool) -> list[Record]:
+        """Records of all members; `detail` is for the evaluation after the last step."""
+        parts, config = self.parts, self.parts.configs[0].evaluation
+        members = measured_members(parts, self.names, step)
+        questions = self._questions(interim=False) if detail else self._interim
+        subject = Subject(parts.model, parts.layout, parts.encoding)
+        records = measure(subject, members, questions, step, detail=detail, digits=config.digits)
+        if config.dynamics:
+            records += measure_dynamics(_probed(parts, members), config.interim_problems, step)
+        if config.dependence and detail:
+            records += assess_dependence(parts, self.names, step)
+        return records
+
+    @cached_property
+    def _interim(self) -> list[Question]:
+        return self._questions(interim=True)
+
+    def _questions(self, *, interim: bool) -> list[Question]:
+        rows = domain_rows(self.parts, interim=interim)
+        return ask(measured_members(self.parts, self.names, 0), rows, self.parts.layout.answer_width)
 
 
 def assess_dependence(parts: Parts, names: Sequence[str], step: int) -> list[Record]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from lengthwise.experiments.assess import assess, domain_rows
+from lengthwise.experiments.assess import Assessment, domain_rows
 from lengthwise.experiments.build import Parts, build, training_data, training_steps, wait_for
 from lengthwise.experiments.config import RunConfig
 
@@ -45,6 +45,8 @@ class Bench:
     batch: int
     optimizer: str
     training: list[TrainingRate]
+    interim_evaluation_seconds: float
+    """An evaluation between training steps, which has fewer problems."""
     evaluation_seconds: float
     """All domains of the config, against truth and prediction."""
     evaluation_problems_per_second: float
@@ -63,7 +65,8 @@ def bench(config: RunConfig, device: torch.device, *, members: int, seconds: flo
         configs = [config.changed(seed=config.seed + k) for k in range(size)]
         rates.append(_training_rate(configs, device, ceilings, seconds))
     parts = build([config], device)
-    evaluation, problems = _evaluation(parts)
+    interim, _ = _evaluation(parts, detail=False)
+    evaluation, problems = _evaluation(parts, detail=True)
     return Bench(
         ceilings=ceilings,
         parameters=parts.model.parameter_count(),
@@ -71,6 +74,7 @@ def bench(config: RunConfig, device: torch.device, *, members: int, seconds: flo
         batch=config.training.batch,
         optimizer=config.training.optimizer,
         training=rates,
+        interim_evaluation_seconds=interim,
         evaluation_seconds=evaluation,
         evaluation_problems_per_second=problems / evaluation,
         data_problems_per_second=_data_rate(parts, seconds / 3),
@@ -138,15 +142,15 @@ def _training_rate(
     return TrainingRate(len(configs), rate, rate * len(configs), rate * len(configs) * floor, setup)
 
 
-def _evaluation(parts: Parts) -> tuple[float, int]:
-    """Seconds for an evaluation during training, the second time, and how many problems it scores."""
-    device = parts.model.device
+def _evaluation(parts: Parts, *, detail: bool) -> tuple[float, int]:
+    """Seconds for an evaluation, the second time, and how many problems it scores."""
+    device, assess = parts.model.device, Assessment(parts, ["bench"])
     parts.model.eval()
-    scored = sum(row.problems.a.shape[1] for row in domain_rows(parts, interim=True))
-    assess(parts, ["bench"], 0, detail=False)
+    scored = sum(row.problems.a.shape[1] for row in domain_rows(parts, interim=not detail))
+    assess(0, detail=detail)
     wait_for(device)
     start = time.perf_counter()
-    assess(parts, ["bench"], 0, detail=False)
+    assess(0, detail=detail)
     wait_for(device)
     return time.perf_counter() - start, scored
 

@@ -18,13 +18,13 @@ SUMS = {
     "base": 6,
     "data": {"operand_width": 3, "answer_width": 4},
     "model": {"layers": 2, "heads": 16, "width": 64, "embedding_std": 0.5, "position_std": 1.5},
-    "training": {"steps": 3_000, "batch": 32, "learning_rate": 3e-3, "weight_decay": 0.3},
+    "training": {"steps": 2_000, "batch": 32, "learning_rate": 4e-3, "weight_decay": 0.3},
 }
 PRODUCTS = {
     "base": 4,
     "data": {"operand_width": 3, "answer_width": 6},
-    "model": {"layers": 2, "heads": 16, "width": 64, "embedding_std": 1.0, "position_std": 3.0},
-    "training": {"steps": 2_500, "batch": 64, "learning_rate": 8e-3, "weight_decay": 0.3},
+    "model": {"layers": 2, "heads": 16, "width": 64, "embedding_std": 1.0, "position_std": 4.0},
+    "training": {"steps": 1_800, "batch": 64, "learning_rate": 8e-3, "weight_decay": 0.3},
 }
 # Nothing needs ignoring with relative positions, so regularization would only cost steps.
 RELATIVE = {

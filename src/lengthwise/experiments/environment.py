@@ -35,12 +35,14 @@ def _version(name: str) -> str | None:
 def _commit() -> str | None:
     """The commit of the source tree, with a mark if files differ from it.
 
-    Where the tree travels without its repository, LENGTHWISE_COMMIT may tell.
+    Where the tree travels without its repository, LENGTHWISE_COMMIT tells.
     """
+    if told := os.environ.get("LENGTHWISE_COMMIT"):
+        return told
     here = Path(__file__).parent
     try:
         command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
         ran = subprocess.run(command, cwd=here, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        return os.environ.get("LENGTHWISE_COMMIT")
+        return None
     return ran.stdout.strip()

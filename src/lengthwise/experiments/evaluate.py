@@ -7,7 +7,7 @@ from pathlib import Path
 from lengthwise.arithmetic import Domain, parse_test_domains
 from lengthwise.errors import InputError
 from lengthwise.evaluation.failures import decode, split_failures
-from lengthwise.evaluation.measure import Row, measure
+from lengthwise.evaluation.measure import Row, ask, measure
 from lengthwise.evaluation.problems import given_problems
 from lengthwise.evaluation.references import reference_answers
 from lengthwise.evaluation.score import Subject
@@ -118,7 +118,8 @@ def _rows(run: Run, domains: Sequence[Domain], pairs: Path | str | None) -> list
 def _measure(run: Run, rows: Sequence[Row]) -> list[Record]:
     subject = Subject(run.parts.model, run.parts.layout, run.parts.encoding)
     members = measured_members(run.parts, [run.folder.name], run.step)
-    return [record for row in rows for record in measure(subject, members, row, run.step, detail=True)]
+    questions = ask(members, rows, run.parts.layout.answer_width)
+    return measure(subject, members, questions, run.step, detail=True)
 
 
 def _refuse_too_long(run: Run, domains: Sequence[Domain]) -> None:

@@ -13,7 +13,7 @@ import torch
 from rich.console import Console
 
 from lengthwise.errors import InputError
-from lengthwise.experiments.assess import assess, training_accuracies
+from lengthwise.experiments.assess import Assessment, training_accuracies
 from lengthwise.experiments.build import Parts, build, choose_device, stack_key, training_steps
 from lengthwise.experiments.config import RunConfig
 from lengthwise.experiments.environment import environment
@@ -94,6 +94,7 @@ class StackRun:
         self.claims, self.mirrors, self.console = claims, mirrors, console
         self.names = [claim.folder.name for claim in claims]
         self.parts: Parts = build([claim.config for claim in claims], device)
+        self.assess = Assessment(self.parts, self.names)
         self.trainer = Trainer(self.parts.model, training_steps(self.parts), self.parts.configs[0].training)
         self.sets = [fixed_set(config) for config in self.parts.configs]
         self.evaluation_seconds = 0.0
@@ -159,7 +160,7 @@ class StackRun:
 
     def _evaluate(self, progress: Progress, bar: TrainingBar) -> list[float]:
         with self._timed():
-            records = assess(self.parts, self.names, progress.step, detail=False)
+            records = self.assess(progress.step, detail=False)
             self._record(progress, records)
         accuracies = training_accuracies(self.parts, self.names, records)
         bar.evaluated(progress, accuracies)
@@ -167,7 +168,7 @@ class StackRun:
 
     def _finish(self, progress: Progress) -> None:
         with self._timed():
-            records = assess(self.parts, self.names, progress.step, detail=True)
+            records = self.assess(progress.step, detail=True)
             records += assess_held_out(self.parts, self.names, progress.step, self.sets)
             self._record(progress, records)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from lengthwise.evaluation.failures import Pair
-from lengthwise.evaluation.measure import Row, measure
+from lengthwise.evaluation.measure import Row, ask, measure
 from lengthwise.evaluation.problems import Problems
 from lengthwise.evaluation.score import Subject
 from lengthwise.experiments.assess import measured_members, predicted_hypothesis
@@ -51,7 +51,8 @@ def assess_held_out(
         chosen = [own.get(k) or next(iter(own.values())) for k in range(len(names))]
         a, b = (torch.stack(side).to(parts.model.device) for side in zip(*chosen, strict=True))
         row = Row(Problems("held out", a, b, "sampled"), None, predicted)
-        measured = measure(subject, members, row, step, detail=False)
+        questions = ask(members, [row], parts.layout.answer_width)
+        measured = measure(subject, members, questions, step, detail=False)
         labels = {names[k]: f"{domains[k]} (held out)" for k in own}
         records += [r.model_copy(update={"domain": labels[r.run]}) for r in measured if r.run in labels]
     return records

@@ -46,15 +46,15 @@ def drop(x: Tensor, noise: Noise | None) -> Tensor:
 def kept(shape: torch.Size, noise: Noise) -> Tensor:
     """Which values of a tensor [M, ...] stay: bool."""
     index = torch.arange(shape[1:].numel(), dtype=torch.int32, device=noise.seeds.device)
-    hashes = _mixed(index ^ noise.seeds.unsqueeze(1)) >> 32 - BITS & (1 << BITS) - 1
+    hashes = _mixed(index ^ noise.seeds.unsqueeze(1)).bitwise_right_shift_(32 - BITS).bitwise_and_((1 << BITS) - 1)
     return (hashes >= (noise.rates * (1 << BITS)).int().unsqueeze(1)).view(shape)
 
 
 def _mixed(x: Tensor) -> Tensor:
     """A hash of int32 to int32. The multipliers are those of Chris Wellons's `lowbias32`."""
-    x = (x ^ (x >> 16 & 0xFFFF)) * 0x7FEB352D
-    x = (x ^ (x >> 15 & 0x1FFFF)) * _signed(0x846CA68B)
-    return x ^ (x >> 16 & 0xFFFF)
+    x = (x >> 16).bitwise_and_(0xFFFF).bitwise_xor_(x).mul_(0x7FEB352D)
+    x = (x >> 15).bitwise_and_(0x1FFFF).bitwise_xor_(x).mul_(_signed(0x846CA68B))
+    return (x >> 16).bitwise_and_(0xFFFF).bitwise_xor_(x)
 
 
 def _signed(value: int) -> int:

@@ -272,8 +272,10 @@ def _mix_noisily(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, noise: No
     scores = q @ k.mT * q.shape[-1] ** -0.5
     if bias is not None:
         scores = scores + bias
-    scores = scores.masked_fill(~_seen(q, k), -math.inf)
-    return drop(scores.softmax(-1, dtype=torch.float32).to(v.dtype), noise) @ v
+    scores = scores.float().masked_fill(~_seen(q, k), -math.inf)
+    # Written out, as torch's own softmax over few keys takes most of a step on a CPU.
+    weights = (scores - scores.detach().amax(-1, keepdim=True)).exp()
+    return drop((weights / weights.sum(-1, keepdim=True)).to(v.dtype), noise) @ v
 
 
 def _fold(x: Tensor, into_heads: bool) -> Tensor:

@@ -7,7 +7,7 @@ from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, full_sca
 
 # What a row is called, and what it is trained on.
 ROWS = {"D4-lead6": "D4[lead>=6]", "D1..9": "D1..9"}
-LAPTOP_ROWS = {"D2-lead3": "D2[lead>=3]", "D1..4": "D1..4"}
+LAPTOP_ROWS = {"D2-lead3": "D2[lead>=3]", "D1..3": "D1..3"}
 TUNING = addition.TUNING
 
 

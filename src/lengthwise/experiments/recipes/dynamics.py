@@ -20,7 +20,7 @@ def rows(setting: Setting) -> list[Row]:
 def config(setting: Setting, train: str) -> RunConfig:
     """Tested on each length, and on one sample of all lengths together, the paper's D<=9."""
     if setting.laptop:
-        run = small("add", train, each_and_all(5)).changed(base=4, training={"evaluate_every": 250})
+        run = small("add", train, each_and_all(4)).changed(base=4, training={"evaluate_every": 250})
         return run.changed(evaluation={**MEASURED, "interim_problems": 500})
     return full_scale(setting, "add", train, each_and_all(9), TUNING).changed(evaluation=MEASURED)
 

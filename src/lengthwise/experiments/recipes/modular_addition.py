@@ -37,7 +37,7 @@ def rows(setting: Setting) -> list[Row]:
 def config(setting: Setting, modulus: int) -> RunConfig:
     task = f"add%{modulus}"
     if setting.laptop:
-        return small(task, "D1+D2", "B1..4").changed(evaluation=MEASURED)
+        return small(task, "D1+D2", "B1..3").changed(evaluation=MEASURED)
     train, tuning = ROWS[modulus]
     if setting.preset == "paper":
         train = PAPER_TRAIN.get(modulus, "D4")

@@ -12,7 +12,7 @@ ROWS: dict[str, tuple[str, Tuning]] = {
     "D3": ("mini", LONG),
     "D2+D3+D4": ("mini", LONG),
 }
-LAPTOP_ROWS = ("D1+D2", "D2")
+LAPTOP_ROWS = ("D1+D2",)
 MEASURED = {"digits": True, "dependence": True}
 
 

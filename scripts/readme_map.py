@@ -22,6 +22,7 @@ LINES = {
     "docs/add-an-encoding.md": "A positional encoding of your own, step by step.",
     "docs/architecture.md": "How the parts fit together, and who may import whom.",
     "docs/encodings.md": "Every positional encoding in a formula and a picture.",
+    "docs/explorer.md": "lengthwise explore: what its page shows, its API, its bounds.",
     "docs/log.md": "What was tried and what it gave, by date.",
     "docs/performance.md": "What was measured, what each change gave, what the floor is.",
     "docs/report.md": "The report: one HTML page on any number of runs.",

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
+from rich.markup import escape
 
 from lengthwise.errors import InputError
 from lengthwise.experiments.recipes import RECIPES, Recipe, Setting, find_recipes
@@ -62,7 +63,7 @@ class Reproduce:
         from lengthwise.records.view import RunView
         from lengthwise.report.rows import row_json, row_table
 
-        console.print(f"[bold]{recipe.name}[/]: {recipe.purpose}")
+        console.print(f"[bold]{recipe.name}[/]: {escape(recipe.purpose)}", soft_wrap=True)
         order = Order(setting=setting, seeds=self.seeds, only=self.only, device=self.device)
         views = [RunView(folder) for folder in reproduce(recipe, order, out, console)]
         console.print(row_table(views))

@@ -16,6 +16,7 @@ from lengthwise.evaluation.written import Probed, written_digits
 from lengthwise.experiments.build import Parts, training_layout
 from lengthwise.experiments.config import RunConfig
 from lengthwise.records.schema import Record
+from lengthwise.theory.encodings import ABSOLUTE, encoding_facts, layout_facts
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.theory.predict import Case, Prediction, find_rule, predict_case
 from lengthwise.tokens.reserve import WHOLE_LIMIT
@@ -99,7 +100,7 @@ def domain_rows(parts: Parts, domains: Sequence[Domain] | None = None, *, interi
         Row(
             test_problems(domain, parts.seeds, width, count, device, whole=whole),
             domain,
-            [predicted_hypothesis(config, domain) for config in configs],
+            [measured_hypothesis(config, domain) for config in configs],
         )
         for domain in domains
     ]
@@ -157,3 +158,13 @@ def predicted_hypothesis(config: RunConfig, domain: Domain) -> Hypothesis | None
     """The function that theory says the run computes there, without working out how often it is right."""
     case = _case(config, domain)
     return find_rule(case).hypothesis(case)
+
+
+def measured_hypothesis(config: RunConfig, domain: Domain) -> Hypothesis | None:
+    """What answers are compared with besides truth: what theory predicts, or, where it is silent on absolute
+    positions, truncation all the same, as the paper does."""
+    predicted = predicted_hypothesis(config, domain)
+    absolute = encoding_facts(config.encoding).family == ABSOLUTE
+    if predicted is None and absolute and layout_facts(config.resolved_layout).fixed_width:
+        return Hypothesis("truncated", config.train_domain.length)
+    return predicted

@@ -239,19 +239,23 @@ class _Stop:
 
 @contextmanager
 def _stop_signal() -> Iterator[_Stop]:
-    """Let a first Ctrl-C end training after the current step, with a checkpoint; a second one is not held."""
+    """Let a first Ctrl-C, or a first request to end, as a cluster's scheduler sends it, stop training after the
+    current step, with a checkpoint; a second one is not held."""
     stop = _Stop()
+    before: dict[int, Any] = {}
 
     def ask(number: int, frame: object) -> None:
         stop.requested = True
-        signal.signal(signal.SIGINT, before)
+        signal.signal(number, before[number])
 
     try:
-        before = signal.signal(signal.SIGINT, ask)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before[number] = signal.signal(number, ask)
     except ValueError:  # not in the main thread: whoever runs this there stops it in their own way
         yield stop
         return
     try:
         yield stop
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

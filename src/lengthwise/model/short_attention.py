@@ -15,7 +15,7 @@ from torch import Tensor
 from lengthwise.model.dropout import Noise
 
 MOST_TOKENS = 128
-SIZE = 16  # tokens that a GPU program handles at a time
+SMALLEST, LARGEST = 16, 64  # blocks of tokens that a GPU program may handle at a time
 HAS_TRITON = find_spec("triton") is not None
 
 
@@ -40,7 +40,7 @@ def _attend(packed: Tensor, seeds: Tensor, rates: Tensor, queries: int) -> tuple
     packed = packed.contiguous()
     n, tokens, _, heads, width = packed.shape
     out, logs = _empty(packed, queries)
-    forward[n * heads, _blocks(queries)](  # pyright: ignore[reportIndexIssue]
+    forward[(n * heads,)](  # pyright: ignore[reportIndexIssue]
         packed, out, logs, seeds, rates, tokens, queries, width**-0.5, **_constants(packed, seeds)
     )
     return out, logs
@@ -60,7 +60,7 @@ def _attend_backward(
     packed, gradient = packed.contiguous(), gradient.contiguous()
     n, tokens, _, heads, width = packed.shape
     result = torch.empty_like(packed)
-    backward[n * heads, 2 * _blocks(tokens)](  # pyright: ignore[reportIndexIssue]
+    backward[(n * heads,)](  # pyright: ignore[reportIndexIssue]
         packed, gradient, out, logs, result, seeds, rates, tokens, out.shape[1], width**-0.5,
         **_constants(packed, seeds),
     )  # fmt: skip
@@ -91,12 +91,25 @@ def _empty(packed: Tensor, queries: int) -> tuple[Tensor, Tensor]:
     return answers, packed.new_empty(n, heads, queries, dtype=torch.float32)
 
 
-def _blocks(count: int) -> int:
-    return -(-count // SIZE)
+def blocks(tokens: int) -> tuple[int, int]:
+    """Sizes of the block of first tokens and of the rest, powers of two.
+
+    >>> blocks(65), blocks(28), blocks(128)
+    ((64, 16), (16, 16), (64, 64))
+    """
+    big = SMALLEST
+    while big < LARGEST and 2 * big <= tokens:
+        big *= 2
+    rest = 0
+    while big + rest < tokens:
+        rest = max(SMALLEST, 2 * rest)
+    return big, rest
 
 
 def _constants(packed: Tensor, seeds: Tensor) -> dict[str, int]:
     """What programs are compiled for; BATCH is the examples of a member, 0 where nothing is dropped."""
-    n, _, _, heads, width = packed.shape
+    n, tokens, _, heads, width = packed.shape
     batch = n // len(seeds) if len(seeds) else 0
-    return {"HEADS": heads, "WIDTH": width, "SIZE": SIZE, "BATCH": batch, "num_warps": 1}
+    big, rest = blocks(tokens)
+    warps = max(1, big // 16)
+    return {"HEADS": heads, "WIDTH": width, "BIG": big, "REST": rest, "BATCH": batch, "num_warps": warps}

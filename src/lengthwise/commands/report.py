@@ -1,0 +1,40 @@
+"""lengthwise report: runs as one HTML page to look at."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportCommand:
+    """Write one HTML page that shows what was asked, predicted and measured. It opens offline.
+
+    Example: lengthwise report runs --out report.html
+    """
+
+    runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN")] = ()
+    """Run folders, or folders that hold some."""
+    out: Path = Path("report.html")
+    """The file to write."""
+    json: bool = False
+    """Print what was written as JSON."""
+
+    def run(self) -> None:
+        from lengthwise.report.page.build import Report
+
+        report = Report.of(self.runs)
+        report.write(self.out)
+        if self.json:
+            content = {
+                "report": str(self.out),
+                "runs": [run.label for run in report.found.runs],
+                "left_out": list(report.found.left_out),
+                "verdicts": report.counts,
+            }
+            return print(json.dumps(content, indent=2))
+        for name in report.found.left_out:
+            print(f"left out {name}: it has no records yet")
+        return print(f"{self.out}: {report.summary}")

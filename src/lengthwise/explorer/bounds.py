@@ -1,0 +1,42 @@
+"""The bounds of a request. Each is told to whoever exceeds it."""
+
+MAX_DIGITS = 100
+"""Digits of an operand, and length of a domain, in a prediction."""
+
+MAX_TEXT = 200
+"""Characters of anything typed."""
+
+MAX_ROWS = 100
+"""Test domains of one prediction."""
+
+MAX_MODULUS = 10**18
+
+MAX_PRODUCT_MODULUS = 100_000
+"""Counts for modular products take time that grows with the square of the modulus."""
+
+WORK_SECONDS = {"check": 5.0, "explain": 5.0, "predict": 20.0, "judge": 20.0, "report": 60.0}
+"""Time that one piece of work may take, by its name."""
+
+WAIT_SECONDS = 20.0
+"""Time that work may wait for its turn."""
+
+MAX_LOOK_DIGITS = 40
+"""Digits of a model's operands up to which one may look inside it: attention and dependence."""
+
+ANSWER_SECONDS = 60.0
+"""Time that an answer may take."""
+
+LOOK_SECONDS = 20.0
+"""Time that a look inside may take."""
+
+MAX_LISTED = 500
+"""Run folders listed."""
+
+MAX_COMPARED = 50
+"""Run folders in one report."""
+
+RECORD_BYTES = 2**20
+"""How much of a run's records is read for one reply."""
+
+LOADED_MODELS = 4
+"""Models kept in memory."""

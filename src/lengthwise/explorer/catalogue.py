@@ -1,0 +1,57 @@
+"""The run folders there are, by name. A request names one of these and never a path."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lengthwise.explorer.bounds import MAX_LISTED
+from lengthwise.explorer.refusal import RefusedError
+from lengthwise.shipped import shipped_models
+
+MAX_DEPTH = 3
+
+
+class Catalogue:
+    """Run folders below some folders, as `runs/NAME`, and shipped models, as `NAME`."""
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        names = [root.name for root in roots]
+        self._roots = {
+            name if names.count(name) == 1 else str(root): root for name, root in zip(names, roots, strict=True)
+        }
+
+    def runs(self) -> dict[str, Path]:
+        """At most MAX_LISTED, in the order of their names."""
+        found = {
+            f"{label}/{path.relative_to(root).as_posix()}": path
+            for label, root in self._roots.items()
+            for path in _run_folders(root)
+        }
+        return dict(sorted(found.items())[:MAX_LISTED])
+
+    def models(self) -> dict[str, Path]:
+        """Those that can be asked: shipped ones first, then runs with a checkpoint."""
+        own = {name: path for name, path in self.runs().items() if (path / "checkpoint" / "state.json").is_file()}
+        return {**shipped_models(), **own}
+
+    def run(self, name: str) -> Path:
+        return _listed(self.runs(), name, "run")
+
+    def model(self, name: str) -> Path:
+        return _listed(self.models(), name, "model")
+
+
+def _run_folders(root: Path) -> Iterator[Path]:
+    for place, folders, files in os.walk(root):
+        path = Path(place)
+        if "config.json" in files and path != root:
+            yield path
+            folders.clear()
+        elif len(path.relative_to(root).parts) >= MAX_DEPTH:
+            folders.clear()
+
+
+def _listed(entries: dict[str, Path], name: str, kind: str) -> Path:
+    if name not in entries:
+        raise RefusedError(f"no {kind} of this name is listed: {name!r}", field=kind, status=404)
+    return entries[name]

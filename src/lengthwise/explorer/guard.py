@@ -1,0 +1,79 @@
+"""What every request passes: only names of this machine as Host, and headers that keep a page to itself."""
+
+import ipaddress
+import socket
+from collections.abc import MutableMapping
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+REPORT_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""A report is one file, with its scripts and styles inside. It may fetch nothing at all."""
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class Guard:
+    """Another site's page cannot reach the server under its own name, whatever address that name has."""
+
+    def __init__(self, app: ASGIApp, host: str) -> None:
+        self.app, self.host = app, host
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+
+        async def send_with_headers(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                policy = REPORT_POLICY if scope["path"] == "/report" else PAGE_POLICY
+                headers.setdefault("Content-Security-Policy", policy)
+                headers.setdefault("Cache-Control", "no-store")
+                headers["X-Content-Type-Options"] = "nosniff"
+                headers["Referrer-Policy"] = "no-referrer"
+            await send(message)
+
+        named = Headers(scope=scope).get("host", "")
+        if not known_host(named, self.host):
+            why = f"host {named!r} is not this server: allowed is {self.host} or localhost"
+            refused = JSONResponse({"error": why, "field": None}, 400)
+            return await refused(scope, receive, send_with_headers)
+        return await self.app(scope, receive, send_with_headers)
+
+
+def known_host(header: str, bound: str) -> bool:
+    """Whether a Host header names this server, which is bound to an address.
+
+    >>> known_host("127.0.0.1:8000", "127.0.0.1"), known_host("evil.example", "127.0.0.1")
+    (True, False)
+    """
+    name = _without_port(header).lower()
+    if name in LOOPBACK or name == bound.lower():
+        return True
+    if not _is_address(bound) or not ipaddress.ip_address(bound).is_unspecified:
+        return False
+    # Bound to all addresses: any of them will do, as a number, and this machine's own name.
+    return _is_address(name) or name == socket.gethostname().lower()
+
+
+def _without_port(header: str) -> str:
+    if header.startswith("["):
+        return header[1:].partition("]")[0]
+    return header.partition(":")[0]
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,148 @@
+// Ask: put a problem to a trained model, watch it answer, and see where a digit comes from.
+import { getJson, getLines } from "./api.js";
+import { AnswerSheet } from "./answer_sheet.js";
+import { $, h } from "./dom.js";
+import { clearErrors, setValues, showError, values } from "./fields.js";
+import { Inside } from "./inside.js";
+
+const BEAT = 90;
+const DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz";
+
+const form = $("#ask-form");
+const inside = new Inside($("#inside"));
+let models = new Map();
+let current = new AbortController();
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  ask();
+});
+form.elements.model.addEventListener("change", () => {
+  describe();
+  random();
+});
+$("#ask-random").addEventListener("click", random);
+
+export async function enter(state) {
+  const before = form.elements.model.value;
+  try {
+    const { models: listed } = await getJson("/api/models");
+    models = new Map(listed.map((model) => [model.name, model]));
+  } catch (error) {
+    showError(form, "model", error.message);
+    return;
+  }
+  list();
+  setValues(form, {
+    model: models.has(state.get("model"))
+      ? state.get("model")
+      : models.has(before)
+        ? before
+        : [...models.keys()][0],
+  });
+  describe();
+  if (state.has("a") && state.has("b")) setValues(form, { a: state.get("a"), b: state.get("b") });
+  if (form.elements.a.value && form.elements.b.value) ask();
+  else random();
+}
+
+export function leave() {
+  current.abort();
+}
+
+function list() {
+  const options = (shipped) =>
+    [...models.values()]
+      .filter((model) => model.shipped === shipped)
+      .map((model) =>
+        h(
+          "option",
+          { value: model.name },
+          model.error
+            ? `${model.name} (cannot be read)`
+            : `${model.name}: ${model.task}, trained on ${model.train}, ${model.encoding}`,
+        ),
+      );
+  const groups = [
+    ["come with lengthwise", options(true)],
+    ["your runs", options(false)],
+  ].filter(([, some]) => some.length);
+  form.elements.model.replaceChildren(...groups.map(([label, some]) => h("optgroup", { label }, some)));
+}
+
+function describe() {
+  const model = models.get(form.elements.model.value);
+  clearErrors(form);
+  if (!model) return;
+  const does = model.task.startsWith("mul") ? "multiplies" : "adds";
+  const modulus = model.task.split("%")[1];
+  $("#ask-symbol").textContent = model.symbol === "*" ? "×" : "+";
+  $("#model-about").replaceChildren(
+    ...(model.error
+      ? []
+      : [
+          `It ${does}${modulus ? ` modulo ${modulus}` : ""} in base ${model.base}. Trained on numbers of up to ${model.trained_length} digits, it accepts up to ${model.operand_digits}. `,
+          h("strong", {}, "Theory: "),
+          model.headline,
+        ]),
+  );
+  if (model.error) showError(form, "model", model.error);
+}
+
+function random() {
+  const model = models.get(form.elements.model.value);
+  if (!model || model.error) return;
+  const length = Math.min(model.operand_digits, model.trained_length + 2);
+  const digit = (from) => DIGITS[from + Math.floor(Math.random() * (model.base - from))];
+  const number = () => digit(1) + Array.from({ length: length - 1 }, () => digit(0)).join("");
+  setValues(form, { a: number(), b: number() });
+  ask();
+}
+
+// What can be said without asking the server is said at once.
+function complaint(text, model) {
+  const digits = text.replace(/\s/g, "").toLowerCase();
+  if (!digits) return "type a number here";
+  const allowed = DIGITS.slice(0, model.base);
+  const stranger = [...digits].find((c) => !allowed.includes(c));
+  if (stranger)
+    return `“${stranger}” is no digit in base ${model.base}: allowed are ${allowed[0]} to ${allowed.at(-1)}`;
+  return digits.length > model.operand_digits
+    ? `${digits.length} digits are too many: this model accepts up to ${model.operand_digits}`
+    : null;
+}
+
+async function ask() {
+  current.abort();
+  current = new AbortController();
+  const { signal } = current,
+    question = values(form),
+    model = models.get(question.model);
+  clearErrors(form);
+  if (!model || model.error) return describe();
+  const complaints = ["a", "b"].map((name) => [name, complaint(question[name], model)]).filter(([, text]) => text);
+  complaints.forEach(([name, text]) => showError(form, name, text));
+  if (complaints.length) return form.elements[complaints[0][0]].focus();
+  history.replaceState(null, "", `#ask?${new URLSearchParams(question)}`);
+  $("#ask-results").hidden = false;
+  const sheet = new AnswerSheet(question, model, (i) => inside.show(i));
+  inside.clear();
+  try {
+    for await (const event of getLines("/api/ask", question, signal)) {
+      if (event.problem) sheet.begin(event.problem);
+      if (event.token) {
+        sheet.add(event.token);
+        await new Promise((done) =>
+          setTimeout(done, matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : BEAT),
+        );
+      }
+      if (signal.aborted) return;
+      if (event.error) return sheet.fail(event.error);
+      if (event.answer) sheet.finish(event.answer);
+    }
+    inside.open(question, sheet.tokens, signal, (i) => sheet.select(i));
+  } catch (error) {
+    if (error.name === "AbortError" || signal.aborted) return;
+    sheet.fail(showError(form, error.field, error.message) ? "" : error.message);
+  }
+}

@@ -1,0 +1,57 @@
+// Curves of chosen runs: right answers on each domain while they train, and the loss.
+import { h, percent } from "./dom.js";
+import { lineChart, look, swatch } from "./line_chart.js";
+import { domains, exact, losses } from "./run_data.js";
+
+// The domain to show at first: all of one run; of several, the one that the first was trained on.
+export function usualDomain(some) {
+  if (some.length === 1) return "";
+  const measured = some.map((run) => domains(run.name));
+  const common = measured[0].filter((name) => measured.every((own) => own.includes(name)));
+  return common.includes(some[0].train) ? some[0].train : (common.at(-1) ?? measured.flat()[0] ?? "");
+}
+
+export const allDomains = (some) => [...new Set(some.flatMap((run) => domains(run.name)))];
+
+// `domain` is empty for all domains of one run.
+export function accuracyCard(some, domain, choose) {
+  const measured = allDomains(some);
+  const body = measured.length
+    ? [domainChoice(some, measured, domain, choose), ...accuracyCurves(some, measured, domain)]
+    : [h("p", { class: "note" }, "Nothing measured yet.")];
+  return h("section", { class: "card" }, h("h2", {}, "Right answers while it trains"), body);
+}
+
+function domainChoice(some, measured, domain, choose) {
+  const options = [...(some.length === 1 ? [["", "all"]] : []), ...measured.map((name) => [name, name])];
+  const select = h(
+    "select",
+    { id: "domain", onchange: (event) => choose(event.target.value) },
+    options.map(([value, text]) => h("option", { value, selected: value === domain }, text)),
+  );
+  return h("div", { class: "bar-tools" }, h("label", { for: "domain" }, "tested on", select));
+}
+
+function accuracyCurves(some, measured, domain) {
+  const chart = (lines) => lineChart({ label: "Accuracy", lines, format: (y) => `${percent(100 * y)} %` });
+  if (domain)
+    return [chart(some.map((run, i) => ({ label: run.name, look: look(i), points: exact(run.name, domain) })))];
+  const [{ name, train }] = some;
+  const lines = measured.map((own, i) => ({
+    label: own === train ? `${own} (trained on)` : own,
+    look: look(i),
+    points: exact(name, own),
+  }));
+  const keys = lines.map((line, i) => h("li", {}, swatch(i), line.label));
+  return [chart(lines), h("ul", { class: "legend" }, keys)];
+}
+
+export function lossCard(some) {
+  const lines = some
+    .map((run, i) => ({ label: some.length > 1 ? run.name : "loss", look: look(i), points: losses(run.name) }))
+    .filter((line) => line.points.length);
+  const body = lines.length
+    ? lineChart({ label: "Training loss", lines, log: true, format: (y) => y.toPrecision(3) })
+    : h("p", { class: "note" }, "Nothing recorded yet.");
+  return h("section", { class: "card" }, h("h2", {}, "Loss"), body);
+}

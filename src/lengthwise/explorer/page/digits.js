@@ -1,0 +1,49 @@
+// Sums written in columns, with the digits that differ marked.
+import { h } from "./dom.js";
+
+// The digits of a number, those longer than training marked.
+export function operand(text, trained) {
+  const seenFrom = text.length - trained;
+  return [...text].map((digit, i) =>
+    h(
+      "span",
+      {
+        class: i < seenFrom ? "digit unseen" : "digit",
+        title: i < seenFrom ? "longer than anything in training" : null,
+      },
+      digit,
+    ),
+  );
+}
+
+// For each place of an answer beside the truth: its digit, a dot where it has none, and whether it differs.
+export function compared(text, truth) {
+  const width = Math.max(text.length, truth.length);
+  const [own, right] = [text.padStart(width, "\0"), truth.padStart(width, "\0")];
+  return [...own].map((digit, i) => ({ digit: digit === "\0" ? "·" : digit, differs: digit !== right[i] }));
+}
+
+export function marked(text, truth) {
+  return compared(text, truth).map(({ digit, differs }) =>
+    h("span", { class: differs ? "digit wrong" : "digit" }, digit),
+  );
+}
+
+export const plain = (text) => [...text].map((digit) => h("span", { class: "digit" }, digit));
+
+export function row(label, content, spoken, kind = "") {
+  return h(
+    "tr",
+    { class: kind },
+    h("th", { scope: "row" }, label),
+    h("td", spoken ? { "aria-label": spoken } : {}, content),
+  );
+}
+
+export function sum(...rows) {
+  return h(
+    "div",
+    { class: "sum", tabindex: "0", role: "group", "aria-label": "The sum in columns" },
+    h("table", {}, h("tbody", {}, rows)),
+  );
+}

@@ -1,0 +1,52 @@
+// Elements, made in one line each.
+
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  return fill(element, attributes, children);
+}
+
+export function s(tag, attributes = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  return fill(element, attributes, children);
+}
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+export const $ = (selector, root = document) => root.querySelector(selector);
+
+// Waits until typing has paused, and forgets what was typed before.
+export function afterPause(action, pause) {
+  let timer;
+  return (...values) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => action(...values), pause);
+  };
+}
+
+export function working(text) {
+  return h(
+    "p",
+    { class: "working", role: "status" },
+    h("span", { class: "spinner", "aria-hidden": "true" }),
+    h("span", {}, text),
+  );
+}
+
+// Percent without a false 0 or 100.
+export function percent(value) {
+  if (value === null || value === undefined) return "–";
+  if (value === 0 || value === 100) return String(value);
+  for (let digits = 1; digits < 12; digits++) {
+    const text = value.toFixed(digits);
+    if (Number(text) !== 0 && Number(text) !== 100 && (digits >= 2 || value >= 1)) return text;
+  }
+  return value.toPrecision(3);
+}

@@ -1,0 +1,211 @@
+// Predict: which function a model will learn, why, how often it is right, and an example. All as you type.
+import { getJson } from "./api.js";
+import { barChart } from "./bar_chart.js";
+import { marked, operand, plain, row, sum } from "./digits.js";
+import { $, afterPause, h, working } from "./dom.js";
+import { clearErrors, setValues, showError, values } from "./fields.js";
+
+const START = {
+  operation: "add",
+  modulus: "",
+  base: "10",
+  train: "D4",
+  encoding: "learned",
+  layout: "",
+  test: "",
+};
+const STORIES = {
+  "Addition forgets": {},
+  "Addition goes on": { encoding: "coupled" },
+  "Modulo 100 is enough": { modulus: "100" },
+  "Modulo 101 is not": { modulus: "101" },
+  Multiplication: { operation: "mul" },
+};
+const PAUSE = 120,
+  PATIENCE = 250;
+
+const form = $("#predict-form");
+let current = new AbortController();
+let draw = 0;
+
+const exampleOutput = h("div");
+const exampleForm = h(
+  "form",
+  { class: "example-tools", autocomplete: "off", novalidate: true },
+  exampleField("a", "Your own first number"),
+  exampleField("b", "and second"),
+  h("button", { type: "button", onclick: another }, "Another example"),
+);
+
+function exampleField(name, label) {
+  return h(
+    "div",
+    { class: "field" },
+    h("label", { for: `example-${name}` }, label),
+    h("input", {
+      id: `example-${name}`,
+      name,
+      class: "number",
+      inputmode: "numeric",
+      spellcheck: "false",
+      "aria-describedby": `example-${name}-error`,
+    }),
+    h("p", { class: "field-error", id: `example-${name}-error`, "data-error": name, role: "alert" }),
+  );
+}
+
+$("#example").append(exampleOutput);
+$("#example").after(exampleForm);
+$("#stories").append(
+  ...Object.keys(STORIES).map((name) =>
+    h("button", { type: "button", "aria-pressed": "false", onclick: () => choose(name) }, name),
+  ),
+);
+form.addEventListener("input", afterPause(update, PAUSE));
+form.addEventListener("submit", (event) => event.preventDefault());
+exampleForm.addEventListener("input", afterPause(update, PAUSE));
+exampleForm.addEventListener("submit", (event) => event.preventDefault());
+
+export function enter(state) {
+  const wanted = Object.fromEntries(
+    Object.keys(START).flatMap((key) => (state.has(key) ? [[key, state.get(key)]] : [])),
+  );
+  if (Object.keys(wanted).length) setValues(form, { ...START, ...wanted });
+  update();
+}
+
+export function leave() {
+  current.abort();
+}
+
+function choose(name) {
+  setValues(form, { ...START, ...STORIES[name] });
+  exampleForm.reset();
+  update();
+}
+
+function another() {
+  draw += 1;
+  exampleForm.reset();
+  update();
+}
+
+async function update() {
+  current.abort();
+  current = new AbortController();
+  const { signal } = current,
+    question = values(form),
+    numbers = values(exampleForm),
+    { test, ...model } = question;
+  const state = new URLSearchParams(Object.entries(question).filter(([key, value]) => value !== START[key]));
+  history.replaceState(null, "", `#predict${state.size ? `?${state}` : ""}`);
+  for (const button of $("#stories").children) {
+    const story = { ...START, ...STORIES[button.textContent] };
+    button.setAttribute("aria-pressed", String(Object.keys(story).every((key) => story[key] === question[key])));
+  }
+  const { problem } = await getJson("/api/check", { ...question, ...numbers }, signal).catch((error) => ({
+    problem: { error: error.message, field: error.field },
+  }));
+  if (signal.aborted) return;
+  for (const one of [form, exampleForm]) clearErrors(one);
+  if (problem) return complain(problem, [$("#learned"), $("#accuracy"), exampleOutput]);
+  show("/api/explain", { ...model, ...numbers, draw }, [$("#learned"), exampleOutput], showLearned);
+  show(
+    "/api/predict",
+    question,
+    [$("#accuracy")],
+    (reply) => $("#accuracy").replaceChildren(barChart(reply.rows, reply.trained_length)),
+    "Counting exactly",
+  );
+}
+
+// A complaint stands at its field; what it keeps from being shown says so.
+function complain({ error, field }, places) {
+  const atField = [form, exampleForm].some((one) => showError(one, field, error));
+  places.forEach((place) => {
+    place.classList.remove("stale");
+    place.replaceChildren(
+      h(
+        "p",
+        { class: atField ? "note" : "problem" },
+        atField ? "Nothing to show until the marked field is right." : error,
+      ),
+    );
+  });
+}
+
+// Asks, and shows that it is working where that takes a while.
+async function show(path, question, places, display, doing = "") {
+  const { signal } = current,
+    start = performance.now();
+  places.forEach((place) => place.classList.add("stale"));
+  const timer = setInterval(() => {
+    const seconds = Math.round((performance.now() - start) / 1000);
+    if (!doing || signal.aborted) return clearInterval(timer);
+    places[0].classList.remove("stale");
+    const note =
+      places[0].querySelector(".working span:last-child") ?? places[0].appendChild(working("")).lastChild;
+    note.textContent =
+      seconds < 2 ? `${doing}…` : `${doing}: ${seconds} s so far, at most 20. A large modulus takes its time.`;
+    [...places[0].children].forEach((child) => (child.hidden = !child.classList.contains("working")));
+  }, PATIENCE);
+  try {
+    const reply = await getJson(path, question, signal);
+    if (!signal.aborted) display(reply);
+  } catch (error) {
+    if (error.name === "AbortError" || signal.aborted) return;
+    complain({ error: error.message, field: error.field }, places);
+  } finally {
+    clearInterval(timer);
+    if (!signal.aborted) places.forEach((place) => place.classList.remove("stale"));
+  }
+}
+
+const MARKS = new Map([
+  [true, ["yes", "✓ goes on to longer numbers"]],
+  [false, ["no", "✗ does not go on to longer numbers"]],
+  [null, ["", "– theory does not say whether it goes on"]],
+]);
+
+function showLearned(reply) {
+  const [kind, words] = MARKS.get(reply.generalizes);
+  $("#learned").replaceChildren(
+    ...[
+      h("p", { class: "headline" }, reply.headline),
+      reply.formula && h("p", { class: "formula" }, reply.formula),
+      h("p", { class: "why" }, h("strong", {}, "Why? "), `${reply.rule}.`),
+      h(
+        "ul",
+        { class: "facts" },
+        h("li", { class: `pill ${kind}` }, words),
+        reply.hypothesis &&
+          h("li", { class: "pill" }, reply.within_theorem ? "within a proven theorem" : "beyond what is proven"),
+      ),
+    ].filter(Boolean),
+  );
+  showExample(reply);
+}
+
+function showExample({ example, trained_length: trained, symbol, task }) {
+  for (const name of ["a", "b"]) exampleForm.elements[name].placeholder = example[name];
+  const sign = symbol === "*" ? "×" : symbol,
+    modulus = task.split("%")[1];
+  const longer = Math.max(example.a.length, example.b.length) > trained;
+  const rows = [
+    row("", operand(example.a, trained), example.a),
+    row("", [h("span", { class: "digit" }, sign), ...operand(example.b, trained)], `${sign} ${example.b}`, "line"),
+    row(modulus ? `truth, modulo ${modulus}` : "truth", plain(example.truth), example.truth, "result"),
+  ];
+  if (example.predicted !== null)
+    rows.push(row("it will say", marked(example.predicted, example.truth), example.predicted));
+  exampleOutput.replaceChildren(sum(...rows), h("p", { class: "note" }, ...remark(example, longer)));
+}
+
+function remark(example, longer) {
+  const key = longer
+    ? [h("span", { class: "digit unseen" }, "Dotted digits"), " stand where training had none. "]
+    : [];
+  if (example.predicted === null) return [...key, "Theory does not say what the model will answer."];
+  if (example.predicted === example.truth) return [...key, "Here the prediction is the truth."];
+  return [...key, h("span", { class: "digit wrong" }, "Underlined digits"), " will be wrong."];
+}

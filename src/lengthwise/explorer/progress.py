@@ -1,0 +1,92 @@
+"""Runs as they go: what a run folder says of itself, and the points its records added since last time."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lengthwise.errors import InputError
+from lengthwise.explorer.bounds import RECORD_BYTES
+from lengthwise.records.folder import RunFolder
+from lengthwise.records.view import RunView
+
+LOSS, EXACT = "train_loss", "exact"
+
+
+def summary(name: str, path: Path) -> dict[str, Any]:
+    """A folder that cannot be read says why, in its own line of the list."""
+    folder = RunFolder(path)
+    try:
+        return {"name": name, "error": None, **_described(RunView(folder)), **_standing(folder)}
+    except KeyError as error:
+        return {"name": name, "error": f"cannot be read: its config has no {error}", "status": None}
+    except (InputError, TypeError, ValueError, OSError) as error:
+        return {"name": name, "error": f"cannot be read: {error}", "status": None}
+
+
+def _described(view: RunView) -> dict[str, Any]:
+    return {
+        "task": str(view.task),
+        "base": view.task.base,
+        "train": str(view.train),
+        "encoding": view.encoding,
+        "layout": view.layout,
+        "seed": view.seed,
+        "steps": view.config["training"]["steps"],
+        "tests": [str(domain) for domain in view.tests],
+        "group": _group(view.config),
+    }
+
+
+def _standing(folder: RunFolder) -> dict[str, Any]:
+    return {
+        "status": folder.status(),
+        "records_size": folder.records_size(),
+        "has_model": (folder.checkpoint_path / "state.json").is_file(),
+    }
+
+
+def _group(config: dict[str, Any]) -> str:
+    """The same for runs that differ in their seed alone."""
+    content = json.dumps({**config, "seed": None}, sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+
+def points(path: Path, offset: int) -> dict[str, Any]:
+    """Loss and accuracy against truth in the records after `offset`, whole lines alone.
+
+    A resumed run may have cut its records: then everything is read again from the start.
+    """
+    folder = RunFolder(path)
+    size = folder.records_size()
+    start = offset if offset <= size else 0
+    content = b""
+    if size > start:
+        with folder.records_path.open("rb") as handle:
+            handle.seek(start)
+            content = handle.read(RECORD_BYTES)
+    whole = content[: content.rfind(b"\n") + 1]
+    end = start + len(whole)
+    return {
+        "points": [point for line in whole.splitlines() for point in _points(line)],
+        "restarted": start != offset,
+        "offset": end,
+        "more": bool(whole) and end < size,
+        "status": folder.status(),
+    }
+
+
+def _points(line: bytes) -> Iterator[dict[str, Any]]:
+    try:
+        record = json.loads(line)
+        if record["reference"] != "truth" or record["mode"] != "forced":
+            return
+        if record["metric"] == LOSS and record["value"] is not None:
+            yield {"step": record["step"], "domain": record["domain"], "metric": LOSS, "value": record["value"]}
+        elif record["metric"] == EXACT and record["total"]:
+            share = record["correct"] / record["total"]
+            yield {"step": record["step"], "domain": record["domain"], "metric": EXACT, "value": share}
+    except (ValueError, KeyError, TypeError):
+        # A line that is no record is the report's to complain of; the live picture goes on without it.
+        return

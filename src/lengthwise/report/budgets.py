@@ -1,0 +1,64 @@
+"""What each recipe took: how its models were trained, on what, and for how long."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from lengthwise.records.view import RunView
+from lengthwise.report.collection import Collection
+from lengthwise.report.formats import TextTable
+
+COLUMNS = (
+    "recipe",
+    "optimizer",
+    "runs",
+    "steps",
+    "batch",
+    "dropout",
+    "decay",
+    "samples",
+    "operand width",
+    "seconds",
+    "device",
+    "commit",
+)
+
+
+def budget_table(collection: Collection) -> TextTable:
+    views = {view.name: view for view in collection.views}
+    lines = []
+    for recipe, note in collection.notes.items():
+        runs = [views[name] for name in note["runs"] if name in views]
+        if runs:
+            lines.append(_line(recipe, note, runs))
+    return TextTable("Budgets", COLUMNS, tuple(lines), words=2)
+
+
+def _line(recipe: str, note: dict[str, Any], runs: Sequence[RunView]) -> tuple[str, ...]:
+    training = [view.config["training"] for view in runs]
+    data = [view.config["data"] for view in runs]
+    return (
+        recipe,
+        several(map(_optimizer, training)),
+        str(len(runs)),
+        several(f"{t['steps']:,}" for t in training),
+        several(str(t["batch"]) for t in training),
+        several(f"{view.config['model']['dropout']:g}" for view in runs),
+        several(f"{t['weight_decay']:g}" for t in training),
+        several("fresh" if d["samples"] is None else f"{d['samples']:,}" for d in data),
+        several(str(d["operand_width"] or "longest") for d in data),
+        f"{note['wall_seconds']:.0f}",
+        str(note["device"]),
+        str(note["commit"]),
+    )
+
+
+def _optimizer(training: dict[str, Any]) -> str:
+    rates = f"{training['learning_rate']:g}"
+    if training["optimizer"] == "muon":
+        rates = f"{training['muon_learning_rate']:g}/{rates}"
+    return f"{training['optimizer']} {rates}, {training['schedule']}"
+
+
+def several(values: Iterable[str]) -> str:
+    """Each value once, in order."""
+    return "; ".join(dict.fromkeys(values))

@@ -1,0 +1,51 @@
+"""What a results folder holds: finished runs by row and seed, and the notes that recipes left."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from lengthwise.records.files import read_json
+from lengthwise.records.view import RunView
+
+TUNING_SEED = 0
+"""Tables show seeds that nothing was tuned on."""
+
+RUN_NAME = re.compile(r"(?P<row>.+)-s(?P<seed>\d+)")
+
+
+@dataclass(frozen=True)
+class Collection:
+    folder: Path
+
+    @cached_property
+    def views(self) -> list[RunView]:
+        """Finished runs of seeds that are reported, by name, seeds in order."""
+        found: list[tuple[str, int, RunView]] = []
+        for config in sorted((self.folder / "runs").glob("*/config.json")):
+            named = RUN_NAME.fullmatch(config.parent.name)
+            view = RunView.of(config.parent)
+            if named and int(named["seed"]) != TUNING_SEED and view.folder.status() == "done":
+                found.append((named["row"], int(named["seed"]), view))
+        return [view for *_, view in sorted(found, key=lambda entry: entry[:2])]
+
+    @cached_property
+    def rows(self) -> dict[str, list[RunView]]:
+        """Runs that differ in seed alone, under the name they share."""
+        grouped: dict[str, list[RunView]] = {}
+        for view in self.views:
+            grouped.setdefault(row_name(view), []).append(view)
+        return grouped
+
+    @cached_property
+    def notes(self) -> dict[str, dict[str, Any]]:
+        """What each recipe took: OUT/NAME.json."""
+        notes = (read_json(path) for path in sorted(self.folder.glob("*.json")))
+        return {note["recipe"]: note for note in notes if "recipe" in note}
+
+
+def row_name(view: RunView) -> str:
+    named = RUN_NAME.fullmatch(view.name)
+    assert named is not None, "a collection holds runs of recipes alone"
+    return named["row"]

@@ -1,0 +1,191 @@
+"""The report of runs: one HTML page with everything in it, made from run folders alone."""
+
+import base64
+import gzip
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader
+from plotly.offline import get_plotlyjs
+
+from lengthwise.errors import InputError
+from lengthwise.records.verdicts import GATE, HOLDS, TOLERANCE, gate_passed
+from lengthwise.report.page.answers import answer_figures
+from lengthwise.report.page.dependence import dependence_figures
+from lengthwise.report.page.figure import Figure, shown
+from lengthwise.report.page.lengths import length_figures, spread
+from lengthwise.report.page.questions import COUNTED, NO_PREDICTION, Question, Setting, questions, verdict_counts
+from lengthwise.report.page.runs import FoundRuns, ShownRun, find_runs
+from lengthwise.report.page.training import digit_figures, training_figures
+from lengthwise.report.page.verdict_table import CLASSES, SIGNS, full_table, verdict_tables
+from lengthwise.report.page.words import (
+    domain_words,
+    grouped_predictions,
+    hypothesis_words,
+    joined_domains,
+    position_words,
+    task_words,
+)
+from lengthwise.theory.predict import Prediction
+
+HERE = files("lengthwise.report.page")
+OPEN_QUESTIONS = 4
+"""So many questions are shown unfolded; with more, a reader chooses."""
+
+
+@dataclass(frozen=True)
+class Report:
+    found: FoundRuns
+
+    @classmethod
+    def of(cls, paths: Sequence[Path | str]) -> "Report":
+        return cls(find_runs([Path(path) for path in paths]))
+
+    @cached_property
+    def questions(self) -> list[Question]:
+        return questions(self.found.runs)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return verdict_counts(self.found.runs)
+
+    @property
+    def summary(self) -> str:
+        runs = len(self.found.runs)
+        counts = [f"{count} {COUNTED[word]}" for word, count in self.counts.items() if count]
+        return f"{runs} run{'s' * (runs > 1)}, {', '.join(counts)}"
+
+    def html(self) -> str:
+        environment = Environment(
+            loader=PackageLoader("lengthwise.report.page", "."),
+            autoescape=True,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        shelf = Shelf()
+        sections = [_section(question, shelf) for question in self.questions]
+        return environment.get_template("report.html").render(
+            runs=self.found.runs,
+            left_out=self.found.left_out,
+            counts=self.counts,
+            counted=COUNTED,
+            signs=SIGNS,
+            classes=CLASSES,
+            tables=verdict_tables(self.questions),
+            sections=sections,
+            unfolded=len(sections) <= OPEN_QUESTIONS,
+            tolerance=f"{100 * (1 - TOLERANCE):g}",
+            gate=f"{100 * GATE:g}",
+            full_table=full_table,
+            settings_of=_settings_of,
+            style=HERE.joinpath("style.css").read_text(),
+            script=HERE.joinpath("plots.js").read_text(),
+            plotly=packed_plotly(),
+            figures=shelf.json(),
+        )
+
+    def write(self, path: Path) -> None:
+        try:
+            path.write_text(self.html(), encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"cannot write {path}: {error.strerror}") from None
+
+
+def report_html(paths: Sequence[Path | str]) -> str:
+    """The page on these run folders, or on those inside these folders."""
+    return Report.of(paths).html()
+
+
+class Shelf:
+    """The plots of a page, by number: drawn by the page's script when they come into view."""
+
+    def __init__(self) -> None:
+        self.plots: list[dict[str, Any]] = []
+
+    def put(self, figures: Sequence[Figure]) -> list[tuple[int, Figure]]:
+        first = len(self.plots)
+        self.plots += [{"data": figure.data, "layout": figure.layout} for figure in figures]
+        return list(enumerate(figures, start=first))
+
+    def json(self) -> str:
+        return json.dumps(self.plots, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _section(question: Question, shelf: Shelf) -> dict[str, Any]:
+    return {
+        "id": f"question-{question.number}",
+        "title": f"{task_words(question.task)}, trained on {question.train}, {position_words(question.encoding)}",
+        "question": question,
+        "positions": position_words(question.encoding),
+        "trained_on": domain_words(question.train),
+        "tested_on": joined_domains(question.domains),
+        "theory": [_theory(question, rows) for rows in grouped_predictions(question.predictions.values())],
+        "measured": list(_measured(question)),
+        "figures": shelf.put(length_figures(question)),
+        "settings": [
+            (setting, [shelf.put(group) for group in _setting_figures(question, setting)])
+            for setting in question.settings
+        ],
+    }
+
+
+def _theory(question: Question, rows: Sequence[Prediction]) -> dict[str, Any]:
+    first = rows[0]
+    return {
+        "domains": joined_domains(row.domain for row in rows),
+        "words": hypothesis_words(first.hypothesis, question.task),
+        "hypothesis": first.hypothesis,
+        "rule": first.rule,
+    }
+
+
+def _setting_figures(question: Question, setting: Setting) -> list[list[Figure]]:
+    """Figures that belong side by side, together."""
+    over_seeds = spread(question, setting)
+    groups = [
+        training_figures(question, setting),
+        digit_figures(question, setting),
+        dependence_figures(setting),
+        [*answer_figures(setting), *([over_seeds] if over_seeds else [])],
+    ]
+    return [group for group in groups if group]
+
+
+def _measured(question: Question) -> Iterator[str]:
+    """Sentences on what came out."""
+    runs, counts = question.runs, question.counts
+    judged = sum(counts.values()) - counts[NO_PREDICTION]
+    if judged:
+        yield f"{counts[HOLDS]} of {judged} predictions hold."
+    yield f"{_between([run.trained.share for run in runs])} right on the training domain."
+    short = [run.label for run in runs if not gate_passed(run.trained)]
+    if short:
+        yield f"Not yet surely at {100 * GATE:g} % there, so nothing is decided by: {', '.join(short)}."
+    agreements = [row.agreement.share for run in runs for row in run.verdicts if row.agreement is not None]
+    if agreements:
+        yield f"The answer was the predicted function's on {_between(agreements)} of problems, by test domain."
+
+
+def _between(shares: Sequence[float]) -> str:
+    low, high = shown(min(shares)), shown(max(shares))
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def _settings_of(run: ShownRun) -> list[tuple[str, str]]:
+    """What a run folder says of itself, for the end of the page."""
+    folder = run.view.folder
+    found = [("config.json", run.view.config)]
+    if (folder.path / "environment.json").exists():
+        found.append(("environment.json", folder.environment()))
+    return [(name, json.dumps(content, indent=2)) for name, content in found]
+
+
+@lru_cache(maxsize=1)
+def packed_plotly() -> str:
+    """plotly.js, compressed to a third: the page unpacks it when it first draws."""
+    return base64.b64encode(gzip.compress(get_plotlyjs().encode(), 9, mtime=0)).decode()

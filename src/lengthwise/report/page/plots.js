@@ -1,0 +1,115 @@
+"use strict";
+// Plots are drawn when they come into view, in the colours of the page, and again when these change.
+const plots = JSON.parse(document.getElementById("plots").textContent);
+const drawn = new Set();
+const paperWidth = 660;
+
+async function unpack(text) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).text();
+}
+
+let loading = null;
+function library() {
+  loading ??= unpack(document.getElementById("plotly").textContent).then((source) => {
+    const script = document.createElement("script");
+    script.textContent = source;
+    document.head.append(script);
+  });
+  return loading;
+}
+
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+// A plot's legend is a row of buttons: they show and hide its curves.
+function buttons(place) {
+  return [...place.closest("figure").querySelectorAll(".legend button")];
+}
+
+function themed(place, onPaper) {
+  const plot = plots[Number(place.dataset.plot)];
+  const heat = [0, 1, 2].map((i) => [i / 2, colour(`heat-${i}`)]);
+  const text = JSON.stringify(plot).replaceAll('"INK"', JSON.stringify(colour("ink"))).replaceAll('"HEAT"', JSON.stringify(heat));
+  const { data, layout } = JSON.parse(text);
+  buttons(place).forEach((button, index) => (data[index].visible = button.ariaPressed === "true"));
+  const axis = { gridcolor: colour("grid"), linecolor: colour("line"), zeroline: false, automargin: true, fixedrange: true };
+  return [
+    data,
+    {
+      ...layout,
+      xaxis: { ...axis, ...layout.xaxis },
+      yaxis: { ...axis, ...layout.yaxis },
+      font: { color: colour("ink"), family: getComputedStyle(document.body).fontFamily, size: 12 },
+      paper_bgcolor: "rgba(0,0,0,0)",
+      plot_bgcolor: "rgba(0,0,0,0)",
+      margin: { l: 8, r: 8, t: 12, b: 8 },
+      hoverlabel: { bgcolor: colour("panel"), font: { color: colour("ink") }, bordercolor: colour("line") },
+      dragmode: false,
+      showlegend: false,
+      width: onPaper ? paperWidth : undefined,
+      autosize: !onPaper,
+    },
+    { displayModeBar: false, responsive: true },
+  ];
+}
+
+function draw(place, onPaper = false) {
+  drawn.add(place);
+  return Plotly.react(place, ...themed(place, onPaper));
+}
+
+function redraw(onPaper) {
+  document.documentElement.classList.toggle("paper", onPaper);
+  if (typeof Plotly === "undefined") return;
+  const places = onPaper ? [...document.querySelectorAll(".plot")].filter((place) => place.offsetParent) : [...drawn];
+  for (const place of places) draw(place, onPaper);
+}
+
+async function show(place) {
+  try {
+    await library();
+    await draw(place);
+  } catch (error) {
+    place.classList.add("failed");
+    place.textContent = `This browser cannot draw the plot (${error.message}); its numbers are below.`;
+  }
+}
+
+const watcher = new IntersectionObserver(
+  (entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      watcher.unobserve(entry.target);
+      show(entry.target);
+    }
+  },
+  { rootMargin: "400px" },
+);
+for (const place of document.querySelectorAll(".plot")) watcher.observe(place);
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest(".legend button");
+  if (!button) return;
+  button.ariaPressed = String(button.ariaPressed !== "true");
+  const place = button.closest("figure").querySelector(".plot");
+  if (drawn.has(place)) draw(place);
+});
+
+// A link to a folded question unfolds it.
+function unfold() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+  target?.scrollIntoView();
+}
+addEventListener("hashchange", unfold);
+if (location.hash) unfold();
+
+// Printing cannot wait, so the library is unpacked even if no plot was seen.
+library().catch(() => {});
+
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraw(false));
+addEventListener("beforeprint", () => redraw(true));
+addEventListener("afterprint", () => redraw(false));

@@ -1,0 +1,134 @@
+"""Which runs a report shows: the folders named, and those found inside folders that hold some."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from lengthwise.arithmetic import Domain
+from lengthwise.errors import InputError
+from lengthwise.records.schema import TRUTH, Record
+from lengthwise.records.verdicts import Measured, Verdict, verdicts
+from lengthwise.records.view import RunView
+from lengthwise.theory.predict import Case, Prediction, predict_case
+
+predict_once = lru_cache(maxsize=None)(predict_case)
+"""Runs that differ in seed alone share their predictions, and some take seconds to count."""
+
+
+DIGIT = "digit:"
+NEEDED = ("task", "train", "test", "encoding", "layout", "base", "seed")
+
+
+@dataclass(frozen=True)
+class ShownRun:
+    view: RunView
+    label: str
+
+    @cached_property
+    def predictions(self) -> list[Prediction]:
+        view = self.view
+        cases = [Case(view.task, view.train, domain, view.encoding, view.layout) for domain in view.tests]
+        return [predict_once(case) for case in cases]
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        try:
+            return verdicts(self.predictions, str(self.view.train), self.view.at(self.view.last_step))
+        except InputError as error:
+            raise InputError(f"{self.label}: {error}") from None
+
+    @cached_property
+    def _counts(self) -> dict[tuple[str, str, str], dict[int, Record]]:
+        found: dict[tuple[str, str, str], dict[int, Record]] = {}
+        for record in self.view.records:
+            if record.mode == "forced" and record.correct is not None:
+                found.setdefault((record.domain, record.reference, record.metric), {})[record.step] = record
+        return found
+
+    def shares(self, domain: Domain | str, reference: str = TRUTH, metric: str = "exact") -> dict[int, float]:
+        """The share counted at each step."""
+        counts = self._counts.get((str(domain), reference, metric), {})
+        return {step: (record.correct or 0) / record.total for step, record in counts.items()}
+
+    def digits(self, domain: Domain) -> set[int]:
+        """The answer digits that were measured one by one on a domain."""
+        name = str(domain)
+        return {
+            int(metric[len(DIGIT) :]) for d, _, metric in self._counts if d == name and metric.startswith(DIGIT)
+        }
+
+    @property
+    def trained(self) -> Measured:
+        """Accuracy on the training domain, after the last evaluation."""
+        record = self._counts[str(self.view.train), TRUTH, "exact"][self.view.last_step]
+        return Measured(record.correct or 0, record.total, record.selection == "enumerated")
+
+    @property
+    def last_counts(self) -> list[Record]:
+        """What was counted at the last evaluation, by forcing or by decoding."""
+        return [record for record in self.view.at(self.view.last_step) if record.correct is not None]
+
+
+@dataclass(frozen=True)
+class FoundRuns:
+    runs: tuple[ShownRun, ...]
+    left_out: tuple[str, ...]
+    """Runs found that have no records yet."""
+
+
+def find_runs(paths: Sequence[Path]) -> FoundRuns:
+    if not paths:
+        raise InputError("no run given: allowed are run folders, and folders that hold some")
+    folders = sorted({folder.resolve() for path in paths for folder in _folders(path)})
+    names = _labels(folders)
+    shown: list[ShownRun] = []
+    left_out: list[str] = []
+    for folder, name in zip(folders, names, strict=True):
+        view = RunView.of(folder)
+        if view.records:
+            _check_config(view)
+            shown.append(ShownRun(view, name))
+        else:
+            left_out.append(name)
+    if not shown:
+        raise InputError(f"{', '.join(left_out)} has no records yet: nothing to report")
+    return FoundRuns(tuple(shown), tuple(left_out))
+
+
+def _folders(path: Path) -> list[Path]:
+    if not path.is_dir():
+        raise InputError(f"no folder {path}: allowed are run folders, and folders that hold some")
+    if _is_run(path):
+        return [path]
+    inside = sorted(config.parent for config in path.rglob("config.json") if _is_run(config.parent))
+    if not inside:
+        raise InputError(f"no run in {path}: a run folder has config.json and records.jsonl")
+    return inside
+
+
+def _is_run(path: Path) -> bool:
+    return (path / "config.json").is_file() and (path / "records.jsonl").is_file()
+
+
+def _check_config(view: RunView) -> None:
+    place, config = view.folder.path / "config.json", view.config
+    missing = [key for key in NEEDED if not isinstance(config, dict) or key not in config]
+    if missing:
+        raise InputError(f"{place} is no run config: it has no {', '.join(missing)}")
+    try:
+        _ = view.task, view.train, view.tests, view.layout
+    except InputError as error:
+        raise InputError(f"{place} is no run config: {error}") from None
+
+
+def _labels(folders: Sequence[Path]) -> list[str]:
+    """The folders' names, with as many of the folders above as it takes to tell them apart.
+
+    >>> _labels([Path("/x/a/s1"), Path("/x/b/s1"), Path("/x/b/s2")])
+    ['a/s1', 'b/s1', 'b/s2']
+    """
+    depth = 1
+    while len({folder.parts[-depth:] for folder in folders}) < len(folders):
+        depth += 1
+    return ["/".join(folder.parts[-depth:]) for folder in folders]

@@ -1,0 +1,119 @@
+"""Tasks, domains, hypotheses and predictions in words, for readers who have not read the paper."""
+
+from collections.abc import Iterable, Sequence
+
+from lengthwise.arithmetic import Domain, Task
+from lengthwise.theory.hypotheses import Hypothesis
+from lengthwise.theory.predict import Prediction
+
+OPERATION_WORDS = {"add": "Addition", "mul": "Multiplication"}
+VERBS = {"add": "add", "mul": "multiply"}
+
+
+def family_words(task: Task) -> str:
+    """
+    >>> family_words(Task.parse("add%101", 6))
+    'Addition modulo p, base 6'
+    """
+    return _operation(task) + ("" if task.modulus is None else " modulo p") + _base(task)
+
+
+def task_words(task: Task) -> str:
+    """
+    >>> task_words(Task.parse("mul%51"))
+    'Multiplication modulo 51'
+    """
+    return _operation(task) + ("" if task.modulus is None else f" modulo {task.modulus}") + _base(task)
+
+
+def _operation(task: Task) -> str:
+    return OPERATION_WORDS.get(task.operation, task.operation)
+
+
+def _base(task: Task) -> str:
+    return "" if task.base == 10 else f", base {task.base}"
+
+
+def domain_words(domain: Domain) -> str:
+    """
+    >>> domain_words(Domain.parse("D4")), domain_words(Domain.parse("B2..3"))
+    ('the longer operand has 4 digits', 'both operands have 2 or 3 digits')
+    >>> domain_words(Domain.parse("D1..4"))
+    'the longer operand has 1 to 4 digits'
+    """
+    kinds, leads = {part.kind for part in domain.parts}, {part.lead for part in domain.parts}
+    if len(kinds) > 1 or len(leads) > 1:
+        return f"a mixture: {domain}"
+    lengths = [part.length for part in domain.parts]
+    one = lengths == [1]
+    digits = f"{_lengths(lengths)} digit{'' if one else 's'}"
+    who = "the longer operand has" if kinds == {"D"} else "both operands have"
+    (lead,) = leads
+    return f"{who} {digits}" + ("" if lead is None else f", leading digits {lead} or more")
+
+
+def _lengths(lengths: Sequence[int]) -> str:
+    if len(lengths) == 1:
+        return str(lengths[0])
+    if len(lengths) > 2 and list(lengths) == list(range(lengths[0], lengths[-1] + 1)):
+        return f"{lengths[0]} to {lengths[-1]}"
+    return ", ".join(map(str, lengths[:-1])) + f" or {lengths[-1]}"
+
+
+def position_words(encoding: str) -> str:
+    """
+    >>> position_words("learned"), position_words("none")
+    ('learned positions', 'no positions')
+    """
+    return "no positions" if encoding == "none" else f"{encoding} positions"
+
+
+def hypothesis_words(hypothesis: Hypothesis | None, task: Task) -> str:
+    """
+    >>> hypothesis_words(Hypothesis.parse("truncated:4"), Task.parse("add%9"))
+    'it will add, modulo 9, the last 4 digits of each operand and ignore the others'
+    """
+    modulo = "" if task.modulus is None else f", modulo {task.modulus},"
+    verb = VERBS.get(task.operation, task.operation) + modulo
+    if hypothesis is None:
+        return "theory makes no prediction"
+    if hypothesis.kind == "truth":
+        return "it will be right"
+    if hypothesis.kind == "truncated":
+        what = f"digit{'' if hypothesis.size == 1 else 's'} of each operand and ignore the others"
+        return f"it will {verb} the last {'' if hypothesis.size == 1 else f'{hypothesis.size} '}{what}"
+    return (
+        f"it will compute each digit from {hypothesis.size} columns alone, its own and those below, "
+        "so carries from further away are lost"
+    )
+
+
+def joined_domains(domains: Iterable[Domain]) -> str:
+    """
+    >>> joined_domains(map(Domain.parse, ["D1", "D2", "D3", "B7"]))
+    'D1–D3, B7'
+    """
+    runs: list[list[Domain]] = []
+    for domain in domains:
+        if runs and _next(runs[-1][-1], domain):
+            runs[-1].append(domain)
+        else:
+            runs.append([domain])
+    shown = [map(str, run) if len(run) < 3 else (f"{run[0]}–{run[-1]}",) for run in runs]
+    return ", ".join(name for names in shown for name in names)
+
+
+def _next(before: Domain, after: Domain) -> bool:
+    """Whether they are two single parts, alike but for one digit more."""
+    if len(before.parts) != 1 or len(after.parts) != 1:
+        return False
+    (first,), (second,) = before.parts, after.parts
+    return (first.kind, first.lead, first.length + 1) == (second.kind, second.lead, second.length)
+
+
+def grouped_predictions(predictions: Iterable[Prediction]) -> list[list[Prediction]]:
+    """Predictions of one function for one reason, together."""
+    groups: dict[tuple[str, str], list[Prediction]] = {}
+    for row in predictions:
+        groups.setdefault((str(row.hypothesis), row.rule), []).append(row)
+    return list(groups.values())

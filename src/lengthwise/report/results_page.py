@@ -1,0 +1,127 @@
+"""docs/results.md: every table, figure and verdict of a results folder on one page, from records alone."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from lengthwise.records.verdicts import GATE, TOLERANCE
+from lengthwise.report.budgets import budget_table
+from lengthwise.report.claims import claim_table
+from lengthwise.report.collection import Collection
+from lengthwise.report.comparison import TABLES, Comparison, compare
+from lengthwise.report.comparison_text import LEGEND, reading_table, short_percent
+from lengthwise.report.figures import FIGURES, FigureSpec
+from lengthwise.report.formats import TextTable, markdown
+from lengthwise.report.regularization import grids
+from lengthwise.report.summary import summary
+from lengthwise.report.theorems import formula_gap, theorem_table
+
+INTRODUCTION = """\
+# Results
+
+The tables and figures of Xu, Zhao, Zhang, Yang (ACL 2025), trained anew, with exact theory beside every number.
+This page is written by `make results` from the records in `results/`; `lengthwise reproduce NAME` makes those.
+Training domains and model sizes are the paper's; optimizer, batch, schedule, width and number of samples are ours
+and stood fixed before the reported seeds were trained: seed 0 was tuned on, and no table shows it. No cell is left
+out and none is a best of several."""
+
+VERDICTS = f"""\
+A model is first asked whether it learned what it was trained on: {100 * GATE:g} % of its own domain, as the lower
+end of a 95 % interval. If not, all its verdicts are *undecided*. A prediction *holds* on a length if the model
+answers as the predicted function does on {100 * (1 - TOLERANCE):g} % of problems (lower end of the interval) and
+*fails* if it surely does not. A theorem holds if it holds on every length of every run it speaks of."""
+
+GRID = (
+    "Agreement with theory beyond the training lengths, in %, and in brackets the accuracy on the training domain:"
+)
+
+
+BUDGETS = """\
+How each recipe was trained, and the seconds it took from start to end, evaluation included. A run that another
+recipe had trained before is not trained again. Two rates are Muon's and AdamW's."""
+
+
+def results_page(folder: Path, page: Path) -> str:
+    """The page's text. Pictures are linked from where the page stands."""
+    collection = Collection(folder)
+    comparisons = [compare(collection, name) for name in TABLES]
+    pictures = os.path.relpath(folder / "figures", page.parent)
+    sections = [
+        INTRODUCTION,
+        _numbers(collection, comparisons),
+        _section("Theorems", VERDICTS, markdown(theorem_table(collection.views)), _formula(collection)),
+        _section("Other claims", markdown(claim_table(collection.views))),
+        _tables(collection, comparisons),
+        _figures(folder, pictures),
+        _section("Budgets", BUDGETS, markdown(budget_table(collection))),
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def _section(title: str, *parts: str) -> str:
+    return "\n\n".join([f"## {title}", *(part for part in parts if part)])
+
+
+def _numbers(collection: Collection, comparisons: list[Comparison]) -> str:
+    """How far measurement is from exact theory."""
+    found = summary(collection, comparisons)
+    rows = [_deviation_line(name, table, table["wall_seconds"]) for name, table in found["tables"].items()]
+    rows.append(_deviation_line("all", found, None))
+    columns = ("table", "cells", "our deviation", "the paper's", "seconds")
+    missing = dict.fromkeys(f"{c.spec.recipe} {', '.join(c.missing)}" for c in comparisons if c.missing)
+    return _section(
+        "In numbers",
+        "The mean distance of a measured cell from exact theory, in percentage points. The paper's own cells are "
+        "held against the same exact theory. Seconds are those of all seeds of both tables of a recipe.",
+        markdown(TextTable("", columns, tuple(rows))),
+        "Rows not trained yet: " + "; ".join(missing) + "." if missing else "",
+    )
+
+
+def _formula(collection: Collection) -> str:
+    gap = formula_gap(collection.views)
+    if gap is None:
+        return ""
+    return (
+        "Theorem 5 also gives the accuracy on longer operands by a formula, as an approximation. On the lengths "
+        f"tested here it is at most {short_percent(gap)} points from the exact one."
+    )
+
+
+def _deviation_line(name: str, found: dict[str, Any], seconds: float | None) -> tuple[str, ...]:
+    deviations = (found["mean_abs_deviation"], found["paper_mean_abs_deviation"])
+    return (
+        name,
+        str(found["cells"]),
+        *("–" if value is None else f"{value:.2f}" for value in deviations),
+        "–" if seconds is None else f"{seconds:.0f}",
+    )
+
+
+def _tables(collection: Collection, comparisons: list[Comparison]) -> str:
+    """Both tables of a recipe, then its grid."""
+    shown, parts = grids(collection), []
+    for comparison in comparisons:
+        if comparison.rows or comparison.apart:
+            parts += [f"### {comparison.spec.title}", _deviation(comparison), markdown(reading_table(comparison))]
+        if comparison.spec.truncated and comparison.spec.recipe in shown:
+            grid = shown[comparison.spec.recipe]
+            parts += [f"**Regularization**: {grid.title}. {GRID}", markdown(grid)]
+    return _section("Tables", LEGEND, *parts)
+
+
+def _deviation(comparison: Comparison) -> str:
+    """Rows that are not counted are named."""
+    count, apart = len(comparison.deviations), ", ".join(row.label for row in comparison.apart)
+    mean = short_percent(sum(comparison.deviations) / count) if count else "–"
+    told = f"`{comparison.name}`: {count} cells, {mean} points from theory on average."
+    return told + (f" Shown apart and not counted: {apart}." if apart else "")
+
+
+def _figures(folder: Path, pictures: str) -> str:
+    drawn = [spec for spec in FIGURES.values() if (folder / "figures" / f"{spec.name}.svg").exists()]
+    return _section("Figures", *(_figure(spec, pictures) for spec in drawn))
+
+
+def _figure(spec: FigureSpec, pictures: str) -> str:
+    return f"### {spec.title}\n\n![{spec.alt}]({pictures}/{spec.name}.svg)\n\n{spec.caption}"

@@ -1,0 +1,30 @@
+"""A server with runs to look at: two seeds of one config, one of another, and two that cannot be read."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fakes import tiny_config
+from serving import Server, serving
+
+
+@pytest.fixture(scope="session")
+def run_folders(tmp_path_factory) -> Path:
+    from lengthwise.experiments.launch import train
+
+    folder = tmp_path_factory.mktemp("explorer") / "runs"
+    train([tiny_config(seed=seed) for seed in (1, 2)], folder, device="cpu")
+    train([tiny_config(task="mul%5", seed=3)], folder / "products", device="cpu")
+    (folder / "broken").mkdir()
+    (folder / "broken" / "config.json").write_text("{}")
+    unreadable = folder / "torn"
+    (unreadable / "checkpoint").mkdir(parents=True)
+    (unreadable / "config.json").write_text(tiny_config(train="D1").model_dump_json())
+    (unreadable / "checkpoint" / "state.json").write_text("{}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server(run_folders) -> Iterator[Server]:
+    with serving("--runs", str(run_folders)) as running:
+        yield running._replace(runs=run_folders)

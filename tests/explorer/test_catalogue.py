@@ -1,0 +1,59 @@
+import pytest
+
+from lengthwise.explorer import catalogue as catalogue_module
+from lengthwise.explorer.catalogue import Catalogue
+from lengthwise.explorer.refusal import RefusedError
+
+
+@pytest.fixture
+def root(tmp_path):
+    for name in ("runs/one", "runs/group/two", "runs/a/b/three", "runs/a/b/c/too-deep", "elsewhere/secret"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "config.json").write_text("{}")
+    (tmp_path / "runs/one/checkpoint").mkdir()
+    (tmp_path / "runs/one/checkpoint/state.json").write_text("{}")
+    (tmp_path / "runs/one/inner").mkdir()
+    (tmp_path / "runs/one/inner/config.json").write_text("{}")
+    return tmp_path
+
+
+def test_run_folders_are_found_by_name(root):
+    catalogue = Catalogue([root / "runs", root / "missing"])
+    assert list(catalogue.runs()) == ["runs/a/b/three", "runs/group/two", "runs/one"]
+    assert catalogue.run("runs/one") == root / "runs/one"
+
+
+def test_only_runs_with_a_checkpoint_can_be_asked_and_shipped_ones_come_first(root):
+    names = list(Catalogue([root / "runs"]).models())
+    assert names == ["addition", "coupled-addition", "mod-100", "mod-101", "runs/one"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", ".", "..", "runs/../elsewhere/secret", "../elsewhere/secret", "runs/one/", "RUNS/ONE", "runs/one\0"],
+)
+def test_a_name_is_never_a_path(root, name):
+    catalogue = Catalogue([root / "runs"])
+    for find in (catalogue.run, catalogue.model):
+        with pytest.raises(RefusedError) as refusal:
+            find(name)
+        assert refusal.value.status == 404
+    with pytest.raises(RefusedError):
+        catalogue.run(str(root / "runs" / "one"))
+
+
+def test_a_link_to_elsewhere_is_not_followed(root):
+    (root / "runs" / "link").symlink_to(root / "elsewhere")
+    assert not any("secret" in name for name in Catalogue([root / "runs"]).runs())
+
+
+def test_folders_of_one_name_stay_apart(root):
+    (root / "other" / "runs" / "one").mkdir(parents=True)
+    (root / "other" / "runs" / "one" / "config.json").write_text("{}")
+    names = Catalogue([root / "runs", root / "other" / "runs"]).runs()
+    assert {str(path) for path in names.values()} >= {str(root / "runs/one"), str(root / "other/runs/one")}
+
+
+def test_no_more_are_listed_than_the_bound_says(root, monkeypatch):
+    monkeypatch.setattr(catalogue_module, "MAX_LISTED", 2)
+    assert len(Catalogue([root / "runs"]).runs()) == 2

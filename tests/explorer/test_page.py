@@ -1,0 +1,301 @@
+"""The page in a real browser: each part used as a person would, errors included. Makes the docs' screenshots."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from browser import DESKTOP, PHONE, chromium, overflows, watch
+from playwright.sync_api import Browser, Page, expect
+from serving import serving
+
+ROOT = Path(__file__).parent.parent.parent
+IMAGES = ROOT / "docs" / "images"
+SCREENS = [
+    pytest.param(size, scheme, id=f"{name}-{scheme}")
+    for name, size in (("phone", PHONE), ("desktop", DESKTOP))
+    for scheme in ("light", "dark")
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def results_server():
+    with serving("--runs", str(ROOT / "results")) as running:
+        yield running
+
+
+@pytest.fixture
+def opened(browser: Browser, server):
+    """Opens the page at an address, and sees to it that nothing went wrong on it."""
+    contexts = []
+
+    def open_page(address: str = "", size=DESKTOP, scheme="light", at=server) -> Page:
+        context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
+        page = context.new_page()
+        contexts.append((context, page, watch(page)))
+        page.goto(at.address + address)
+        return page
+
+    yield open_page
+    for context, page, seen in contexts:
+        seen.assert_quiet()
+        assert not overflows(page)
+        context.close()
+
+
+def picture(page: Page, part: str, size: dict, scheme: str) -> None:
+    """The screenshot of the docs, drawn anew where LENGTHWISE_SCREENSHOTS is set: machines differ in pixels."""
+    name = f"explore-{part}-{'phone' if size == PHONE else 'desktop'}-{scheme}.png"
+    if name not in (ROOT / "docs" / "explorer.md").read_text():
+        return
+    if os.environ.get("LENGTHWISE_SCREENSHOTS"):
+        IMAGES.mkdir(exist_ok=True)
+        page.screenshot(path=IMAGES / name, full_page=True)
+    assert (IMAGES / name).exists(), "run this test with LENGTHWISE_SCREENSHOTS=1"
+
+
+@pytest.mark.parametrize(("size", "scheme"), SCREENS)
+def test_predict_at_every_width_and_in_both_colours(opened, size, scheme):
+    page = opened(size=size, scheme=scheme)
+    learned = page.locator("#learned")
+    expect(learned).to_contain_text("only the last 4 digits")
+    expect(learned).to_contain_text("Theorem 1")
+    expect(page.locator("#accuracy .column")).to_have_count(9)
+    expect(page.locator("#example")).to_contain_text("it will say")
+    assert page.locator("#example .sum .wrong").all_inner_texts() == ["·", "·", "·"]
+    picture(page, "predict", size, scheme)
+
+
+@pytest.fixture(scope="module")
+def sum_asked(server) -> tuple[str, str, int]:
+    """Two numbers longer than the shipped model of addition was trained on, and how many digits that were."""
+    with server.client() as client:
+        (model,) = (m for m in client.get("/api/models").json()["models"] if m["name"] == "addition")
+    trained = model["trained_length"]
+    assert (model["base"], model["task"]) == (10, "add") and model["operand_digits"] >= trained + 2
+    return "123456789123"[: trained + 2], "567891234567"[: trained + 2], trained
+
+
+@pytest.mark.parametrize(("size", "scheme"), SCREENS)
+def test_ask_at_every_width_and_in_both_colours(opened, sum_asked, size, scheme):
+    a, b, _ = sum_asked
+    page = opened(f"#ask?model=addition&a={a}&b={b}", size, scheme)
+    expect(page.locator("#answer-verdict")).to_have_text(
+        "✗ Wrong, and exactly as theory predicted.", timeout=20_000
+    )
+    expect(page.locator("#inside")).to_contain_text("It depends on", timeout=20_000)
+    expect(page.locator("#inside")).to_contain_text("It attends to")
+    picture(page, "ask", size, scheme)
+
+
+@pytest.mark.parametrize(("size", "scheme"), SCREENS)
+def test_runs_at_every_width_and_in_both_colours(opened, results_server, size, scheme):
+    """On the repository's own results, two of them beside each other."""
+    page = opened("#runs", size, scheme, at=results_server)
+    boxes = page.locator(".run-item input")
+    expect(boxes.first).to_be_checked()
+    boxes.nth(1).check()
+    expect(page.locator("#run-results .lines path")).to_have_count(4)
+    expect(page.locator("#run-results .pill", has_text="holds").first).to_be_visible()
+    picture(page, "runs", size, scheme)
+
+
+def test_what_is_typed_changes_the_prediction_at_once(opened):
+    page = opened()
+    page.get_by_label("modulo").fill("100")
+    expect(page.locator("#learned")).to_contain_text("that is all it takes")
+    page.get_by_label("modulo").fill("151")
+    page.get_by_text("More choices").click()
+    page.get_by_label("tested on").fill("B4..9")
+    expect(page.locator("#accuracy .column")).to_have_count(6)
+    bar = page.locator("#accuracy .column").nth(2)
+    bar.focus()
+    expect(page.locator("#accuracy .readout")).to_have_text(
+        "B6: 0.593 % right, exactly 4/675. The paper’s approximation: 0.662252 %."
+    )
+    assert "modulus=151" in page.url and "test=B4..9" in page.url
+    page.reload()
+    expect(page.locator("#accuracy .column")).to_have_count(6)
+    page.get_by_label("positions encoded as").select_option("none")
+    expect(page.locator("#learned")).to_contain_text("no prediction")
+
+
+def test_a_story_and_another_example(opened):
+    page = opened()
+    page.get_by_role("button", name="Addition goes on").click()
+    expect(page.locator("#learned")).to_contain_text("lose only carries")
+    expect(page.get_by_role("button", name="Addition goes on")).to_have_attribute("aria-pressed", "true")
+    before = page.locator("#example").inner_text()
+    page.get_by_role("button", name="Another example").click()
+    expect(page.locator("#example")).not_to_have_text(re.compile(re.escape(before)))
+    page.get_by_label("Your own first number").fill("999999")
+    page.get_by_label("and second").fill("1")
+    expect(page.locator("#example td[aria-label='1000000']")).to_be_visible()
+    expect(page.locator("#example td[aria-label='900000']")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("label", "typed", "error"),
+    [
+        ("modulo", "ten", "allowed is a whole number from 1 to"),
+        ("in base", "37", "from 2 to 36"),
+        ("trained on", "D4x", "cannot read 'D4x'"),
+        ("trained on", "D500", "up to 100 digits"),
+        ("and second", "12x", "type a number here"),
+    ],
+)
+def test_bad_input_is_explained_where_it_was_typed(opened, label, typed, error):
+    page = opened()
+    expect(page.locator("#learned")).to_contain_text("last 4 digits")
+    field = page.get_by_label(label, exact=True)
+    good = field.input_value()
+    field.fill(typed)
+    told = page.locator(".field-error", has_text=error)
+    expect(told).to_be_visible()
+    expect(page.locator("[aria-invalid]")).to_have_count(1)
+    field.fill(good)
+    expect(told).to_have_count(0)
+    expect(page.locator("#learned")).to_contain_text("last 4 digits")
+
+
+def test_long_counting_says_that_it_works_and_gives_way_to_new_input(opened):
+    page = opened("#predict?operation=mul&modulus=99991")
+    expect(page.locator("#learned")).to_contain_text("last 4 digits")
+    expect(page.locator("#accuracy")).to_contain_text("Counting exactly", timeout=10_000)
+    expect(page.locator("#accuracy")).to_contain_text("s so far", timeout=10_000)
+    page.get_by_label("modulo").fill("101")
+    expect(page.locator("#accuracy .column")).to_have_count(9, timeout=10_000)
+
+
+def test_an_answer_is_looked_into_digit_by_digit(opened, sum_asked):
+    a, b, trained = sum_asked
+    page = opened(f"#ask?model=addition&a={a}&b={b}")
+    expect(page.locator("#answer-verdict")).to_contain_text("as theory predicted", timeout=20_000)
+    digits = page.locator(".answer-digit")
+    assert int("".join(digits.all_inner_texts())) == int(a[-trained:]) + int(b[-trained:])
+    expect(page.locator("#inside h3", has_text="It depends on")).to_be_visible(timeout=20_000)
+    depends = page.locator("#inside .tokens").first
+    digits.last.hover()
+    expect(depends.get_by_label(f"digit 1 of the first number, {a[-1]}: 100 %")).to_be_visible()
+    expect(depends.get_by_label(f"digit 2 of the first number, {a[-2]}: 0 %")).to_be_visible()
+    digits.nth(-2).focus()
+    expect(depends.get_by_label(f"digit 2 of the first number, {a[-2]}: 100 %")).to_be_visible()
+    page.get_by_label("layer").select_option("0")
+    expect(page.get_by_label("layer")).to_be_focused()
+    expect(digits.nth(-2)).to_have_attribute("aria-pressed", "true")
+
+
+def test_bad_numbers_are_explained_where_they_were_typed(opened):
+    page = opened("#ask")
+    expect(page.locator("#answer-verdict")).not_to_be_empty(timeout=20_000)
+    page.get_by_label("First number", exact=True).fill("1" * 200)
+    page.get_by_label("Second number", exact=True).fill("1.5")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.locator("#ask-a-error")).to_contain_text("too many")
+    expect(page.locator("#ask-b-error")).to_contain_text("“.” is no digit in base 10")
+    expect(page.get_by_label("First number", exact=True)).to_be_focused()
+    page.get_by_label("First number", exact=True).fill("")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.locator("#ask-a-error")).to_contain_text("type a number")
+    page.get_by_role("button", name="Random").click()
+    expect(page.locator("#ask-form .field-error:not(:empty)")).to_have_count(0)
+
+
+def test_a_model_that_does_not_load_says_so_and_the_page_lives_on(browser, server):
+    """The browser itself notes a refusal in its console: all else must be quiet."""
+    page = browser.new_page()
+    seen = watch(page)
+    page.goto(server.address + "#ask?model=runs%2Ftorn&a=1&b=1")
+    expect(page.locator("#model-error")).to_contain_text("does not load", timeout=20_000)
+    page.get_by_label("Model", exact=True).select_option("mod-100")
+    expect(page.locator("#answer-verdict")).not_to_be_empty(timeout=20_000)
+    expect(page.locator("#model-error")).to_be_empty()
+    assert all("409" in error for error in seen.errors) and not seen.left
+    page.close()
+
+
+def test_a_run_is_followed_while_it_trains(opened, server):
+    from lengthwise.records.folder import RunFolder
+
+    name = next(path.name for path in server.runs.glob("add*"))
+    folder = RunFolder(server.runs / name)
+    page = opened(f"#runs?run=runs%2F{name}")
+    expect(page.locator(".run-lines")).to_contain_text("done, step 24 of 24")
+    records, size = folder.records(), folder.records_size()
+    try:
+        folder.set_status("running")
+        folder.append([records[-1].model_copy(update={"step": 1_024, "metric": "train_loss", "value": 0.25})])
+        expect(page.locator(".run-lines")).to_contain_text("running, step 1,024", timeout=10_000)
+        expect(page.locator(".runs-list .pill", has_text="running")).to_have_count(1)
+    finally:
+        folder.cut_records(size)
+        folder.set_status("done")
+    expect(page.locator(".run-lines")).to_contain_text("done, step 24 of 24", timeout=10_000)
+
+
+def test_runs_are_compared_told_apart_and_reported(opened):
+    page = opened("#runs")
+    expect(page.locator(".run-group", has_text="runs/broken")).to_contain_text("cannot be read")
+    page.get_by_role("button", name="Compare these 2 seeds").click()
+    expect(page.locator("#run-results caption")).to_contain_text("2 seeds")
+    page.get_by_role("checkbox", name="runs/products/").check()
+    expect(page.locator("#run-results caption")).to_have_count(2)
+    assert (
+        len(
+            set(
+                page.locator("#run-results .lines path").evaluate_all(
+                    "all => all.map(p => p.getAttribute('stroke'))"
+                )
+            )
+        )
+        == 3
+    )
+    chart = page.get_by_role("group", name="Training loss")
+    chart.focus()
+    page.keyboard.press("ArrowRight")
+    expect(chart.locator("xpath=following-sibling::p")).to_contain_text("Step 6")
+    with page.expect_popup() as popup:
+        page.get_by_role("link", name="Open the report").click()
+    report = popup.value
+    report.wait_for_load_state()
+    expect(report.locator("h1").first).to_be_visible()
+
+
+def test_the_keyboard_reaches_everything(opened):
+    page = opened()
+    expect(page.locator("#accuracy .column")).to_have_count(9)
+    reached = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        reached.append(
+            page.evaluate("document.activeElement.textContent.slice(0, 20) || document.activeElement.name")
+        )
+        if reached[-1] == "Another example":
+            break
+    for name in (
+        "Skip to content",
+        "Predict",
+        "Ask",
+        "Runs",
+        "operation",
+        "modulus",
+        "base",
+        "train",
+        "test",
+        "a",
+        "b",
+    ):
+        assert name in reached or name == "test", (name, reached)
+    assert reached[-1] == "Another example"
+
+
+def test_a_narrow_screen_shows_what_is_learned_before_the_form(opened):
+    page = opened(size=PHONE)
+    learned, form = (page.locator(name).bounding_box()["y"] for name in ("#learned", "#predict-form"))
+    assert learned < form

@@ -1,0 +1,187 @@
+"""The server as a whole: replies, bounds, many clients at once, and its end."""
+
+import json
+import random
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+from serving import serving, stop
+
+from lengthwise.cli import main
+from lengthwise.experiments.load import load
+
+WEIRD = [
+    *("", " ", "0", "-1", "1e9", "NaN", "null", "true", "[]", "{}", "é", "𝟜", "٣", "\0", "\n", "%00", "\ufeff"),
+    *("../..", "/etc/passwd", "'; --", "<b>", "9" * 99, "x" * 201, "D101", "D1..", "1/0*D1", "D5..2", "1" * 150),
+]
+SOUND = {
+    "operation": ["add", "mul"],
+    "modulus": ["", "1", "7", "100", "101", "150", "10" * 15],
+    "base": ["2", "3", "10", "36"],
+    "train": ["D4", "B4", "D1..4", "D4+D5", "0.6*D6+0.4*D7", "D4[lead>=1]", "D100"],
+    "test": ["", "D1..9", "B5,B6", "D100", "D1..100"],
+    "encoding": ["learned", "coupled", "rotary", "none", "randomized:fire"],
+    "layout": ["", "padded", "aligned", "reversed", "plain", "scratchpad"],
+    "a": ["0", "1", "10", "101"],
+    "b": ["0", "11", "01", "1 0"],
+    "draw": ["0", "5"],
+    "offset": ["0", "100", "9" * 15],
+    "model": ["addition", "mod-100"],
+    "run": ["runs/broken", "runs/torn"],
+}
+
+
+def requests(description: dict, sound: dict, count: int):
+    """Requests made from the API's own description: sound values, weird ones, some left out, some given twice."""
+    generator = random.Random(7)
+    operations = [
+        (path, operation.get("parameters", []))
+        for path, methods in description["paths"].items()
+        for operation in methods.values()
+    ]
+    for _ in range(count):
+        path, parameters = generator.choice(operations)
+        wildness = generator.choice([0, 0.15, 0.6])
+        query = []
+        for name in (parameter["name"] for parameter in parameters):
+            wild = generator.random() < wildness
+            times = generator.choice([0, 1, 2]) if wild else 1
+            query += [(name, generator.choice(WEIRD if wild else sound[name])) for _ in range(times)]
+        yield path, query
+
+
+def test_no_request_makes_the_server_fail(server):
+    with server.client() as client:
+        description = client.get("/openapi.json").json()
+        assert len(description["paths"]) >= 9
+        listed = [run["name"] for run in client.get("/api/runs").json()["runs"]]
+        sound = SOUND | {"run": listed, "model": [*SOUND["model"], *listed]}
+        seen = set()
+        for path, query in requests(description, sound, 2_000):
+            reply = client.get(path, params=query)
+            assert reply.status_code < 500, (path, query, reply.text)
+            if reply.status_code >= 400 and path != "/report":
+                assert set(reply.json()) == {"error", "field"}, (path, query, reply.text)
+            seen.add((path, reply.status_code))
+    for path in description["paths"]:
+        assert (path, 200) in seen, f"{path} was never asked anything sound"
+        assert not description["paths"][path]["get"].get("parameters") or (path, 422) in seen, path
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_only_reading_is_allowed(server, method):
+    with server.client() as client:
+        for path in ("/api/explain", "/api/runs", "/"):
+            assert client.request(method, path, content=b"x" * 10_000).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "named"),
+    [
+        ("/api/predict?train=D101", 422, "100"),
+        ("/api/predict?test=D1..100,D1", 422, "100"),
+        (f"/api/predict?train={'D' * 201}", 422, "200"),
+        (f"/api/ask?model=addition&a={'1' * 200}&b=1", 422, "allowed here are up to"),
+        ("/api/ask?model=runs/none&a=1&b=1", 404, "runs/none"),
+        ("/api/ask?model=runs/torn&a=1&b=1", 409, "does not load"),
+        ("/api/ask?model=addition&a=1", 422, "b is missing"),
+        ("/api/verdicts?run=runs/broken", 422, "run broken cannot be read"),
+        ("/api/nothing", 404, "Not Found"),
+    ],
+)
+def test_a_refusal_says_why(server, path, status, named):
+    with server.client() as client:
+        reply = client.get(path)
+        assert reply.status_code == status and named in reply.json()["error"]
+        assert client.get("/api/explain").status_code == 200
+
+
+def answer(client: httpx.Client, model: str, a: int, b: int) -> dict:
+    lines = client.get("/api/ask", params={"model": model, "a": str(a), "b": str(b)}).text.splitlines()
+    return json.loads(lines[0])["problem"] | json.loads(lines[-1])["answer"]
+
+
+def test_fifty_clients_at_once_get_right_answers(server):
+    """The model's own answers, as the command line has them, and exact predictions."""
+    generator = random.Random(1)
+    pairs = [(generator.randrange(100), generator.randrange(100)) for _ in range(50)]
+    names = ["addition", "mod-100", "mod-101", "coupled-addition"]
+    expected = [load(names[i % 4], device="cpu").ask(*pair) for i, pair in enumerate(pairs)]
+
+    def ask(i: int) -> tuple[dict, dict]:
+        with server.client() as client:
+            told = client.get("/api/explain", params={"modulus": str(i + 2), "a": "99999", "b": str(i)}).json()
+            return answer(client, names[i % 4], *pairs[i]), told["example"]
+
+    with ThreadPoolExecutor(50) as pool:
+        replies = list(pool.map(ask, range(50)))
+    for i, (reply, example) in enumerate(replies):
+        assert reply["answered"] == str(expected[i].answered)
+        assert reply["truth"] == str(expected[i].truth)
+        assert reply["predicted"] == str(expected[i].predicted)
+        assert example["truth"] == str((99999 + i) % (i + 2))
+        assert example["predicted"] == str((9999 + i) % (i + 2))
+
+
+def test_an_answer_comes_token_by_token_with_probabilities(server):
+    with server.client() as client:
+        lines = client.get("/api/ask", params={"model": "addition", "a": "12", "b": "34"}).text.splitlines()
+    tokens = [json.loads(line)["token"] for line in lines[1:-1]]
+    digits = [token["text"] for token in tokens if token["kind"] == "digit"]
+    assert int("".join(reversed(digits))) == int(json.loads(lines[-1])["answer"]["answered"])
+    assert all(0 < token["probability"] <= 1 for token in tokens)
+    assert tokens[-1]["text"] == "[eos]"
+
+
+def test_attention_is_of_the_place_that_wrote_each_token(server):
+    with server.client() as client:
+        reply = client.get("/api/attention", params={"model": "addition", "a": "12", "b": "34"}).json()
+    read, whole = reply["prompt_length"], len(reply["tokens"])
+    for layer in reply["layers"]:
+        assert len(layer) == whole - read
+        for place, weights in enumerate(layer):
+            assert len(weights) == whole and sum(weights) == pytest.approx(1, abs=0.02)
+            assert not any(weights[read + place :])
+
+
+def test_a_report_on_chosen_runs(server):
+    with server.client() as client:
+        names = [run["name"] for run in client.get("/api/runs").json()["runs"] if not run["error"]][:2]
+        reply = client.get("/report", params={"run": names})
+    assert reply.status_code == 200 and reply.text.lstrip().lower().startswith("<!doctype html")
+
+
+def test_ctrl_c_stops_it():
+    with serving() as running:
+        with running.client() as client:
+            assert client.get("/api/explain").status_code == 200
+        assert stop(running) == 130
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(running.address)
+
+
+def test_ctrl_c_stops_it_while_it_works():
+    parameters = {"operation": "mul", "modulus": "99991", "test": "D5..40"}
+    with serving() as running, running.client() as client, ThreadPoolExecutor(1) as pool:
+        client.get("/api/explain")
+        asking = pool.submit(client.get, "/api/predict", params=parameters)
+        time.sleep(0.3)
+        assert not asking.done()
+        assert stop(running) == 130
+        assert asking.exception(timeout=10) or asking.result().status_code >= 400
+
+
+def test_a_port_in_use_is_one_line_and_exit_code_2(capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(SystemExit) as refused:
+        main(["explore", "--no-browser", "--port", str(taken.getsockname()[1])])
+    assert refused.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "port" in line and "--port 0" in line
+
+
+def test_another_host_than_this_machine_warns():
+    with serving("--host", "0.0.0.0") as running:
+        assert "warning" in running.said and "0.0.0.0" in running.said

@@ -1,0 +1,68 @@
+"""Models that come with the package, and the script that puts them there."""
+
+import random
+import runpy
+import shutil
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file
+
+from lengthwise.cli import main
+from lengthwise.experiments.load import load
+from lengthwise.records.folder import RunFolder
+from lengthwise.shipped import shipped_models
+
+ROOT = Path(__file__).parent.parent.parent
+ship = runpy.run_path(str(ROOT / "scripts" / "ship_model.py"))["ship"]
+
+
+def test_one_model_per_story():
+    assert list(shipped_models()) == ["addition", "coupled-addition", "mod-100", "mod-101"]
+
+
+@pytest.mark.parametrize("name", shipped_models())
+def test_a_shipped_model_is_small_whole_and_knows_its_training_domain(name):
+    folder = shipped_models()[name]
+    assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) <= 4 * 2**20
+    (weights,) = (folder / "checkpoint").glob("*.safetensors")
+    assert all(
+        key.startswith("model/") and str(v.dtype) == "torch.float32" for key, v in load_file(weights).items()
+    )
+    run = load(name, device="cpu")
+    longest = run.config.base**run.config.train_domain.length
+    generator = random.Random(1)
+    answers = run.ask_all([(generator.randrange(longest), generator.randrange(longest)) for _ in range(100)])
+    assert sum(answer.answered == answer.truth for answer in answers) >= 0.99 * len(answers)
+
+
+def test_a_model_is_shipped_without_what_only_training_needs(run_folders, tmp_path):
+    source = next(run_folders.glob("add*"))
+    target = ship(source, "tiny", tmp_path)
+    pairs = [(0, 0), (5, 8), (26, 13)]
+    theirs, ours = (
+        [answer.answered for answer in load(path, device="cpu").ask_all(pairs)] for path in (source, target)
+    )
+    assert theirs == ours
+    kept = load(target).folder.records()
+    assert {record.step for record in kept} == {24} and {record.run for record in kept} == {"tiny"}
+    size = {path: sum(f.stat().st_size for f in path.rglob("*.safetensors")) for path in (source, target)}
+    assert size[target] < 0.5 * size[source]
+
+
+def test_a_run_that_is_not_done_is_not_shipped(run_folders, tmp_path):
+    source = shutil.copytree(next(run_folders.glob("add*")), tmp_path / "source")
+    RunFolder(source).set_status("running")
+    with pytest.raises(SystemExit, match="not done"):
+        ship(source, "tiny", tmp_path)
+    assert not (tmp_path / "tiny").exists()
+
+
+def test_a_shipped_model_is_asked_by_its_name(capsys):
+    main(["ask", "addition", "12 + 34", "--json", "--device", "cpu"])
+    assert '"truth": "46"' in capsys.readouterr().out
+    with pytest.raises(SystemExit) as refused:
+        main(["ask", "subtraction", "1 + 1"])
+    assert refused.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "subtraction" in line and "addition, coupled-addition, mod-100, mod-101" in line

@@ -1,0 +1,341 @@
+"""Figures show what the records say: the data of their artists, not pixels."""
+
+import subprocess
+import sys
+from fractions import Fraction
+from statistics import correlation
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.container import ErrorbarContainer
+from matplotlib.text import Text
+from synthetic_runs import TOTAL, record_maker, rising, synthetic_run
+
+from lengthwise.model.config import SIZES
+from lengthwise.records.intervals import clopper_pearson
+from lengthwise.records.view import RunView
+from lengthwise.report.figures import FIGURES, save
+from lengthwise.report.figures.curves import Curves, band
+from lengthwise.report.figures.dynamics import correlations
+from lengthwise.report.figures.grids import agreement_beyond
+from lengthwise.report.figures.settings import NAMES
+from lengthwise.report.figures.style import COLOURS, GREY
+from lengthwise.theory.dependence import dependence_matrix
+from lengthwise.theory.dynamics import r2_ceiling
+from lengthwise.theory.hypotheses import Hypothesis
+
+D4 = {"task": "add", "train": "D4", "test": "D1..6,D1+D2+D3+D4+D5+D6"}
+WATCHED = {**D4, "evaluation": {"digits": True, "dynamics": True}}
+
+
+def lines(axes, colour, *, through_training=True):
+    """The y data of the lines of a colour; theory's lines span the axes and have two points."""
+    found = [line for line in axes.lines if to_hex(line.get_color()).upper() == colour.upper()]
+    return [list(line.get_ydata()) for line in found if (len(line.get_xdata()) > 2) == through_training]
+
+
+def heights(axes):
+    return sorted(line.get_ydata()[0] for line in axes.lines if len(line.get_xdata()) == 2)
+
+
+def titles(figure):
+    return [axes.get_title() for axes in figure.axes if axes.get_title()]
+
+
+def panel(figure, title):
+    return next(axes for axes in figure.axes if axes.get_title() == title)
+
+
+def everything(folder):
+    """A few runs for each figure, by the names that they look for."""
+    watched = [
+        synthetic_run(folder, {**WATCHED, "train": train, "seed": seed}, name=f"dynamics-{train}-s{seed}")
+        for train in ("D4", "D4+D5")
+        for seed in (1, 2)
+    ]
+    tables = [
+        synthetic_run(
+            folder,
+            {"task": task, "train": "D2", "test": "D1..3", "evaluation": {"digits": True, "dependence": True}},
+            name=f"{name}-s1",
+        )
+        for name, task in [
+            ("addition-D4", "add"),
+            ("modular-addition-p100", "add%100"),
+            ("multiplication-D2", "mul"),
+            ("modular-multiplication-p101", "mul%101"),
+        ]
+    ]
+    others = [
+        synthetic_run(folder, {**D4, "train": "D4[lead>=6]"}, name="counterexample-D4-lead6-s1"),
+        synthetic_run(folder, {**D4, "data": {"samples": 100_000}}, name="scales-mini-100k-D4-s1"),
+        synthetic_run(folder, {**D4, "layout": "plain"}, name="packing-lines-s1"),
+        synthetic_run(folder, D4, name="regularization-add-dropout0-decay0.05-s1"),
+    ]
+    return [*watched, *tables, *others]
+
+
+def test_every_figure_is_drawn_saved_and_explained(tmp_path):
+    views = everything(tmp_path / "runs")
+    for name, spec in FIGURES.items():
+        assert spec.name == name and spec.title and spec.alt.endswith(".")
+        assert len([s for s in spec.caption.split(". ") if s]) == 2, f"two sentences: {name}"
+        figure = spec.draw(views)
+        assert figure is not None, name
+        for path in save(figure, tmp_path / "figures", name):
+            assert path.stat().st_size > 1_000
+
+
+def test_saved_files_are_equal_each_time(tmp_path):
+    views = [synthetic_run(tmp_path, WATCHED, name="dynamics-D4-s1")]
+    for name in ("digit-dynamics", "learning-order"):
+        first, second = (save(FIGURES[name].draw(views), tmp_path / folder, name) for folder in "ab")
+        for one, other in zip(first, second, strict=True):
+            assert one.read_bytes() == other.read_bytes()
+        assert b"<dc:date>" not in first[0].read_bytes()
+
+
+def test_without_the_runs_there_is_no_figure(tmp_path):
+    other = synthetic_run(tmp_path, D4, name="something-else-s1")
+    assert all(spec.draw([]) is None and spec.draw([other]) is None for spec in FIGURES.values())
+
+
+def test_runs_without_what_is_shown_give_no_figure(tmp_path):
+    """A run that was not asked for R2 has none to draw."""
+    plain = synthetic_run(tmp_path, D4, name="dynamics-D4-s1")
+    assert FIGURES["digit-dynamics"].draw([plain]) is None
+    assert FIGURES["digit-correlation"].draw([plain]) is None
+    assert FIGURES["learning-order"].draw([plain]) is None
+
+
+def test_a_run_that_has_only_begun_is_left_out(tmp_path):
+    begun = synthetic_run(tmp_path, D4, name="addition-D4-s1", steps=())
+    assert FIGURES["accuracy-by-length-addition"].draw([begun]) is None
+
+
+def test_accuracy_by_length_has_counts_intervals_and_predictions(tmp_path):
+    config = {"task": "add%150", "train": "D4", "test": "B3..6"}
+    view = synthetic_run(tmp_path, config, name="modular-addition-p150-s1", follows=lambda domain: 0.9)
+    figure = FIGURES["accuracy-by-length-modular-addition"].draw([view])
+    (axes,) = figure.axes
+    (bars,) = [c for c in axes.containers if isinstance(c, ErrorbarContainer)]
+    last = {r.domain: r for r in view.at(view.last_step) if (r.metric, r.reference) == ("exact", "truth")}
+    counts = [last[domain].correct for domain in ("B3", "B4", "B5", "B6")]
+    assert list(bars.lines[0].get_ydata()) == pytest.approx([100 * count / TOTAL for count in counts])
+    for segment, count in zip(bars.lines[2][0].get_segments(), counts, strict=True):
+        np.testing.assert_allclose(segment[:, 1], [100 * end for end in clopper_pearson(count, TOTAL)])
+    exact = [float(100 * row.accuracy) for row in view.predictions()]
+    assert lines(axes, COLOURS[1]) == [exact] and exact[0] == 100 and 30 < exact[-1] < 35
+
+
+def test_panels_go_by_task_modulus_and_training_set(tmp_path):
+    views = [
+        synthetic_run(tmp_path, {"task": "add%101", "train": "D2"}, name="modular-addition-p101-s1"),
+        synthetic_run(tmp_path, {"task": "add%51", "train": "D2"}, name="modular-addition-p51-s1"),
+    ]
+    figure = FIGURES["accuracy-by-length-modular-addition"].draw(views)
+    assert titles(figure) == ["modulo 51, D2", "modulo 101, D2"]
+
+
+def test_seeds_become_a_mean_and_a_band(tmp_path):
+    views = [
+        synthetic_run(tmp_path, {**D4, "seed": seed}, name=f"dynamics-D4-s{seed}", learned=rising(100 * seed))
+        for seed in (1, 2)
+    ]
+    axes = panel(FIGURES["accuracy-by-domain"].draw(views), "trained on D4")
+    each = [Curves(view).percent("exact", "D3") for view in views]
+    mean = [(x + y) / 2 for x, y in zip(*(one.values() for one in each), strict=True)]
+    drawn = [list(line.get_ydata()) for line in axes.lines]
+    assert any(np.allclose(one, mean) for one in drawn if len(one) == len(mean))
+    area = np.vstack([path.vertices for band_ in axes.collections for path in band_.get_paths()])
+    for step, low, high in zip(each[0], each[1].values(), each[0].values(), strict=True):
+        at = area[area[:, 0] == step][:, 1]
+        assert np.isclose(at, low).any() and np.isclose(at, high).any()
+
+
+def test_bands_are_over_common_steps():
+    assert band([{0: 1.0, 10: 3.0, 20: 9.0}, {0: 2.0, 10: 1.0}]).__dict__ == {
+        "steps": [0, 10],
+        "mean": [1.5, 2.0],
+        "low": [1.0, 1.0],
+        "high": [2.0, 3.0],
+    }
+
+
+def test_of_two_evaluations_at_a_step_the_later_one_counts(tmp_path):
+    view = synthetic_run(tmp_path, D4, steps=(0,))
+    view.folder.append([record_maker(view, 0)("D3", share=0.25)])
+    assert Curves(RunView(view.folder)).percent("exact", "D3") == {0: 25.0}
+
+
+def test_accuracy_by_domain_shows_truth_above_and_agreement_below(tmp_path):
+    figure = FIGURES["accuracy-by-domain"].draw([synthetic_run(tmp_path, D4, name="dynamics-D4-s1")])
+    above, below = figure.axes
+    ends = {round(line.get_ydata()[-1]) for line in above.lines if len(line.get_xdata()) > 2}
+    assert ends == {0, 98}, "lengths up to 4 are learned, longer ones are not"
+    assert {round(line.get_ydata()[-1]) for line in below.lines if len(line.get_xdata()) > 2} == {98}
+    assert max(heights(above)) == 100 and 0 <= min(heights(above)) < 0.1
+
+
+def test_digit_accuracy_ends_on_the_exact_line(tmp_path):
+    view = synthetic_run(tmp_path, WATCHED, name="dynamics-D4-s1", learned=lambda step, digit: float(step > 0))
+    figure = FIGURES["digit-accuracy"].draw([view])
+    assert titles(figure) == [f"digit {k}" for k in range(1, 8)], "answers of operands of six digits"
+    for axes in figure.axes:
+        ((*_, end),) = lines(axes, COLOURS[0])
+        ((line, _),) = lines(axes, COLOURS[0], through_training=False)
+        assert end == pytest.approx(line, abs=0.06)
+    assert lines(panel(figure, "digit 5"), COLOURS[0], through_training=False)[0][0] < 70
+
+
+def test_digits_of_a_modular_task_stop_at_the_answer_s_width(tmp_path):
+    config = {"task": "add%101", "train": "D2", "test": "D1..3", "evaluation": {"digits": True}}
+    config["data"] = {"answer_width": 5}
+    view = synthetic_run(tmp_path, config, name="modular-addition-p101-s1")
+    figure = FIGURES["digit-accuracy-modular-addition"].draw([view])
+    (axes,) = figure.axes
+    assert len(axes.lines) == 3 + 1, "three digits and the whole answer"
+    assert list(axes.lines[-1].get_ydata()) == list(Curves(view).percent("exact", "D2").values())
+
+
+def test_dynamics_have_each_digit_and_its_ceiling(tmp_path):
+    view = synthetic_run(tmp_path, WATCHED, name="dynamics-D4-s1", learned=rising(150, apart=10))
+    (axes,) = FIGURES["digit-dynamics"].draw([view]).axes
+    drawn = [list(line.get_ydata()) for line in axes.lines if len(line.get_xdata()) > 2]
+    curves = Curves(view)
+    assert drawn == [list(curves.values(f"r2:{digit}").values()) for digit in range(1, 6)]
+    assert heights(axes) == sorted(float(r2_ceiling(view.train, digit)) for digit in range(1, 6))
+
+
+def test_correlations_of_values_and_of_changes(tmp_path):
+    view = synthetic_run(tmp_path, {**WATCHED, "evaluation": {}}, steps=(0,))
+    series = {4: [0.1, 0.5, 0.4, 0.9], 2: [0.2, 0.1, 0.6, 0.7], 3: [0.5, 0.5, 0.5, 0.5]}
+    for step in range(4):
+        make = record_maker(view, 10 * step)
+        view.folder.append([make("D4", f"r2:{d}", mode="decoded", value=v[step]) for d, v in series.items()])
+    curves = Curves(RunView(view.folder))
+    assert correlations(curves, 4, [2, 3, 4]) == {2: pytest.approx(correlation(series[4], series[2]))}
+    changes = [np.diff(series[d]) for d in (4, 2)]
+    expected = np.corrcoef(*changes)[0, 1]
+    assert correlations(curves, 4, [2, 3, 4], changes=True) == {2: pytest.approx(expected)}
+
+
+def test_learning_order_shows_steps_and_what_was_never_learned(tmp_path):
+    def learned(step, digit):
+        return float(step >= 100 * digit)
+
+    view = synthetic_run(tmp_path, WATCHED, name="dynamics-D4-s1", steps=(0, 100, 200, 300, 400), learned=learned)
+    (axes,) = FIGURES["learning-order"].draw([view]).axes
+    (steps,) = [line for line in axes.lines if line.get_marker() == "o"]
+    assert list(zip(*steps.get_data(), strict=True)) == [(1, 100), (2, 200), (3, 300), (4, 400)]
+    assert [list(line.get_xdata()) for line in axes.lines if line.get_marker() == "^"] == [[5]]
+
+
+def test_scales_tell_sizes_and_samples_apart(tmp_path):
+    views = [
+        synthetic_run(
+            tmp_path,
+            {**D4, "model": SIZES[size], "data": {"samples": samples}},
+            name=f"scales-{size}-{samples}",
+            learned=rising(middle),
+        )
+        for size, samples, middle in [("nano", 100_000, 100), ("nano", 200_000, 150), ("mini", 100_000, 200)]
+    ]
+    figure = FIGURES["scales"].draw(views)
+    losses, accuracies = figure.axes
+    assert {(line.get_color(), line.get_linestyle()) for line in losses.lines} == {
+        (COLOURS[0], "-"),
+        (COLOURS[0], "--"),
+        (COLOURS[1], "-"),
+    }
+    drawn = {tuple(line.get_ydata()) for line in accuracies.lines}
+    assert drawn == {tuple(Curves(view).percent("exact", "D4").values()) for view in views}
+    assert [text.get_text() for text in figure.legends[0].get_texts()][:2] == ["nano", "mini"]
+
+
+def test_sizes_are_the_model_s():
+    assert {(size["layers"], size["width"]): name for name, size in SIZES.items()} == NAMES
+
+
+def test_counterexample_shows_the_digit_above_and_what_always_one_gives(tmp_path):
+    views = [
+        synthetic_run(tmp_path, {**D4, "train": train}, name=f"counterexample-{k}")
+        for k, train in enumerate(["D4[lead>=6]", "D1..6"])
+    ]
+    figure = FIGURES["counterexample"].draw(views)
+    single = panel(figure, "digit 5 of the answer alone")
+    ((*shorter, fourth, fifth, sixth),) = lines(single, GREY)
+    assert shorter == [0, 0, 0] and sixth == 10
+    assert fourth == pytest.approx(100 * Fraction(45 * 2000 + 10 * 999, 99 * 2000)), "a carry out of D4"
+    assert fifth < 10 < fourth
+    assert len(single.containers) == 2
+
+
+def test_packing_draws_both_ways(tmp_path):
+    plain = {"task": "add", "train": "D1..2", "test": "D1..4", "layout": "plain"}
+    views = [
+        synthetic_run(tmp_path, {**plain, "data": {"packing": name}}, name=f"packing-{name}-s1")
+        for name in ("concatenated", "lines")
+    ]
+    figure = FIGURES["packing"].draw(views)
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert texts == ["one problem a line, padded", "concatenated, no padding"]
+    assert len(figure.axes[1].containers) == 2
+
+
+def test_dependence_has_measured_above_exact_and_a_line_at_n(tmp_path):
+    config = {"task": "add", "train": "D2", "test": "D1..4", "evaluation": {"dependence": True}}
+    view = synthetic_run(tmp_path, config, name="addition-D4-s1")
+    above, below = [axes for axes in FIGURES["dependence"].draw([view]).axes if axes.images]
+    exact = dependence_matrix(view.task, Hypothesis("truncated", 2), 4)
+    wanted = 100 * np.array([[float(cell) for cell in row] for row in exact])
+    np.testing.assert_allclose(
+        below.images[0].get_array(), wanted[:3], err_msg="the third digit is the last to change"
+    )
+    np.testing.assert_allclose(above.images[0].get_array(), wanted[:3], atol=0.06)
+    assert not wanted[:, 2:].any() and above.get_xlim() == (3.5, -0.5)
+    assert [line.get_xdata()[0] for line in above.lines] == [1.5], "between digits 2 and 3"
+
+
+def test_dependence_that_is_not_derived_is_blank(tmp_path):
+    config = {"task": "mul", "train": "D4", "test": "D1..5", "evaluation": {"dependence": True}}
+    view = synthetic_run(tmp_path, config, name="multiplication-D2-s1")
+    _, below = [axes for axes in FIGURES["dependence"].draw([view]).axes if axes.images]
+    assert np.isnan(np.ma.filled(below.images[0].get_array().astype(float), np.nan)).any()
+
+
+def test_regularization_grid_has_agreement_beyond_training(tmp_path):
+    views = [
+        synthetic_run(
+            tmp_path,
+            {**D4, "model": {"dropout": dropout}, "training": {"weight_decay": decay}},
+            name=f"regularization-{dropout}-{decay}",
+            steps=(0, 1_000),
+            follows=lambda domain, share=share: share if domain.length > 4 else 1.0,
+        )
+        for dropout, decay, share in [(0.0, 0.0, 0.2), (0.1, 0.0, 0.6), (0.0, 0.3, 0.4)]
+    ]
+    assert [agreement_beyond(Curves(view)) for view in views] == [20, 60, 40]
+    axes = panel(FIGURES["regularization"].draw(views), "add on D4")
+    grid = np.ma.filled(axes.images[0].get_array().astype(float), np.nan)
+    np.testing.assert_allclose(grid, [[20, 60], [40, np.nan]])
+    assert {text.get_text() for text in axes.findobj(Text)} >= {"20.0", "60.0", "40.0"}
+
+
+def test_regularization_marks_what_was_not_learned(tmp_path):
+    view = synthetic_run(tmp_path, D4, name="regularization-1", learned=lambda step, digit: 0.5)
+    axes = panel(FIGURES["regularization"].draw([view]), "add on D4")
+    assert [text.get_text() for text in axes.texts] == ["50.0*"]
+
+
+def test_figures_never_import_torch_and_leave_no_trace_in_matplotlib():
+    script = (
+        "import sys, matplotlib; before = matplotlib.rcParams['font.size']\n"
+        "import lengthwise.report.figures as figures\n"
+        "from lengthwise.report.figures.style import look\n"
+        "with look(): assert matplotlib.rcParams['font.size'] != before\n"
+        "assert matplotlib.rcParams['font.size'] == before\n"
+        "assert 'torch' not in sys.modules and 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -1,0 +1,306 @@
+"""The report shows what the records hold: every number on the page against a count of its own."""
+
+import json
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import plotly.graph_objects as go
+import pytest
+from synthetic_runs import record_maker, synthetic_run
+
+from lengthwise.cli import main
+from lengthwise.errors import InputError
+from lengthwise.records.intervals import clopper_pearson
+from lengthwise.records.view import RunView
+from lengthwise.report.page import Report
+from lengthwise.report.page.answers import failures, length_map
+from lengthwise.report.page.dependence import dependence_figures
+from lengthwise.report.page.figure import COLOURS, SYMBOLS, colour, symbol
+from lengthwise.report.page.lengths import length_figures, spread
+from lengthwise.report.page.questions import questions
+from lengthwise.report.page.runs import find_runs
+from lengthwise.report.page.training import digit_figures, training_figures
+
+ROOT = Path(__file__).parent.parent.parent
+ADD = {"task": "add", "train": "D2", "test": "D1..4", "base": 4}
+CONFIG = json.dumps(ADD | {"encoding": "learned", "layout": None, "seed": 0})
+RECORD = (
+    '{"run": "r", "seed": 0, "step": 0, "task": "add", "base": 4, "domain": "D2", "metric": "exact", '
+    '"correct": 1, "total": 1, "selection": "sampled"}\n'
+)
+WATCHED = {"digits": True, "dependence": True}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Three seeds of one setting, one run of another, one question without a prediction; one run was decoded."""
+    place = tmp_path_factory.mktemp("runs")
+    for seed in (1, 2, 3):
+        follows = 1 - seed / 50
+        config = ADD | {"seed": seed, "evaluation": WATCHED}
+        synthetic_run(place / "add", config, name=f"s{seed}", follows=lambda d, share=follows: share)
+    synthetic_run(place / "add", ADD | {"model": {"dropout": 0.5}}, name="dropout")
+    synthetic_run(place / "open", ADD | {"task": "add%7", "encoding": "none"}, name="s0")
+    _decode(RunView.of(place / "add" / "s1"))
+    return place
+
+
+def _decode(view: RunView) -> None:
+    make = record_maker(view, view.last_step)
+    shares = {"exact": 0.5, "malformed": 0.1, "wrong_length": 0.1, "first_wrong:1": 0.1, "first_wrong:3": 0.2}
+    view.folder.append([make("D4", metric, share, mode="decoded") for metric, share in shares.items()])
+    view.folder.append([make("D4", f"pair:{a}:{b}", share=(a + b) / 10) for a in (1, 2) for b in (1, 2, 3)])
+
+
+@pytest.fixture(scope="module")
+def asked(folder):
+    return questions(find_runs([folder]).runs)
+
+
+def measured(run, domain, reference="truth", metric="exact", step=None):
+    """A share counted from the records, line by line."""
+    step = run.view.last_step if step is None else step
+    (found,) = [
+        record
+        for record in run.view.records
+        if (record.domain, record.reference, record.metric, record.step, record.mode)
+        == (str(domain), reference, metric, step, "forced")
+    ]
+    return found.correct / found.total
+
+
+def test_runs_that_differ_in_seed_alone_are_one_setting(asked):
+    add, other = asked
+    assert [[run.label for run in setting.runs] for setting in add.settings] == [
+        ["dropout"],
+        ["s1", "s2", "s3"],
+    ]
+    assert [setting.label for setting in add.settings] == ["dropout 0.5 (seed 0)", "dropout 0.0 (seeds 1, 2, 3)"]
+    assert (str(other.task), len(other.settings)) == ("add%7", 1)
+
+
+def test_how_a_run_is_watched_sets_nothing_apart(tmp_path):
+    for every in (100, 300):
+        synthetic_run(tmp_path, ADD | {"training": {"evaluate_every": every}}, name=f"every{every}")
+    (question,) = questions(find_runs([tmp_path]).runs)
+    (setting,) = question.settings
+    assert setting.label == "seed 0, 2 runs"
+
+
+def test_verdicts_are_those_of_the_records(folder, asked):
+    words = [row.word for run in asked[0].runs for row in run.view.verdicts()]
+    assert asked[0].counts == {
+        "holds": words.count("holds"),
+        "fails": words.count("fails"),
+        "undecided": words.count("undecided"),
+        "no prediction": 0,
+    }
+    assert asked[1].counts["no prediction"] == 4
+    assert sum(Report.of([folder]).counts.values()) == 4 * 5
+
+
+def test_accuracy_by_length(asked):
+    theory, alone, seeds = length_figures(asked[0])[0].data
+    domains = asked[0].domains
+    assert theory["y"] == [100, 100, 0, 0]
+    (run,) = asked[0].settings[0].runs
+    shares = [measured(run, domain) for domain in domains]
+    assert alone["y"] == pytest.approx([100 * share for share in shares])
+    low, high = clopper_pearson(round(1000 * shares[0]), 1000)
+    assert alone["error_y"]["array"][0] == pytest.approx(100 * (high - shares[0]), abs=1e-3)
+    assert alone["error_y"]["arrayminus"][0] == pytest.approx(100 * (shares[0] - low), abs=1e-3)
+    runs = asked[0].settings[1].runs
+    mine = [measured(run, "D2") for run in runs]
+    assert seeds["y"][1] == pytest.approx(100 * sum(mine) / 3, abs=1e-3)
+    assert seeds["y"][1] - seeds["error_y"]["arrayminus"][1] == pytest.approx(100 * min(mine), abs=1e-3)
+
+
+def test_agreement_and_its_spread(asked):
+    agreement = length_figures(asked[0])[1].data[1]
+    runs = asked[0].settings[1].runs
+    mine = [measured(run, "D4", "truncated:2") for run in runs]
+    assert agreement["y"][3] == pytest.approx(100 * sum(mine) / 3, abs=1e-3)
+    figure = spread(asked[0], asked[0].settings[1])
+    assert [trace["y"][3] for trace in figure.data] == pytest.approx([100 * share for share in mine])
+    assert spread(asked[0], asked[0].settings[0]) is None
+
+
+def test_without_a_prediction_there_is_no_agreement(asked):
+    assert [figure.title for figure in length_figures(asked[1])] == ["How often is it right?"]
+    assert len(training_figures(asked[1], asked[1].settings[0])) == 1
+
+
+def test_heat_maps_through_training(asked):
+    setting = asked[0].settings[1]
+    right, agreement = training_figures(asked[0], setting)
+    (trace,) = agreement.data
+    assert (trace["x"], trace["y"]) == (["0", "100", "200", "300"], ["D1", "D2", "D3", "D4"])
+    for row, domain in enumerate(asked[0].domains):
+        for column, step in enumerate((0, 100, 200, 300)):
+            mine = [measured(run, domain, "truncated:2", step=step) for run in setting.runs]
+            assert trace["z"][row][column] == pytest.approx(100 * sum(mine) / 3, abs=1e-3)
+    assert right.data[0]["z"][3] == [0, 0, 0, 0]
+
+
+def test_digits(asked):
+    setting = asked[0].settings[1]
+    end, *curves = digit_figures(asked[0], setting)
+    assert [curve.title.rpartition(" ")[2] for curve in curves] == ["D2", "D4"]
+    places = end.data[0]["x"]
+    mine = [measured(run, "D3", metric=f"digit:{places[1]}") for run in setting.runs]
+    assert end.data[0]["z"][2][1] == pytest.approx(100 * sum(mine) / 3, abs=1e-3)
+    first = curves[1].data[0]
+    mine = [measured(run, "D4", metric="digit:1", step=100) for run in setting.runs]
+    assert (first["name"], first["y"][1]) == ("digit 1", pytest.approx(100 * sum(mine) / 3, abs=1e-3))
+    # Digits at the last evaluation alone make no curve.
+    assert len(digit_figures(asked[0], asked[0].settings[0])) == 1
+
+
+def test_dependence_stands_beside_the_exact_one(asked):
+    found, exact = dependence_figures(asked[0].settings[1])
+    assert (exact.data[0]["x"], exact.data[0]["y"]) == (["4", "3", "2", "1"], ["5", "4", "3", "2", "1"])
+    # truncated:2: the top two digits of an operand are never read; in base 4, digit 1 carries with chance 5/12.
+    assert [row[0] for row in exact.data[0]["z"]] == [0] * 5
+    assert exact.data[0]["z"][3][3] == round(float(100 * Fraction(5, 12)), 3)
+    assert found.data[0]["z"][3][3] == pytest.approx(exact.data[0]["z"][3][3], abs=0.1)
+    assert dependence_figures(asked[0].settings[0]) == []
+
+
+def test_failures_share_out_all_answers(asked):
+    figure = failures(asked[0].settings[1])
+    assert {trace["name"]: trace["y"][0] for trace in figure.data} == {
+        "right": 50,
+        "not a number": 10,
+        "wrong number of digits": 10,
+        "first wrong at digit 1": 10,
+        "first wrong at digit 3": 20,
+    }
+    assert failures(asked[0].settings[0]) is None
+
+
+def test_a_map_of_both_lengths(asked):
+    (trace,) = length_map(asked[0].settings[1]).data
+    assert (trace["y"], trace["x"], trace["z"]) == (["1", "2"], ["1", "2", "3"], [[20, 30, 40], [30, 40, 50]])
+    assert length_map(asked[0].settings[0]) is None
+
+
+def test_curves_are_told_apart_far_beyond_the_number_of_colours():
+    looks = [(colour(i), symbol(i)) for i in range(len(COLOURS) * len(SYMBOLS))]
+    assert len(set(looks)) == len(looks)
+
+
+@pytest.fixture(scope="module")
+def html(folder):
+    return Report.of([folder]).html()
+
+
+def test_every_plot_is_one_that_plotly_knows(html):
+    text = re.search(r'id="plots">(.*?)</script>', html, re.DOTALL)[1]
+    plots = json.loads(text.replace('"INK"', '"#000"').replace('"HEAT"', '"Blues"'))
+    assert len(plots) == html.count('role="img"') > 10
+    for plot in plots:
+        go.Figure(plot["data"], plot["layout"])
+
+
+def test_every_figure_has_words_and_numbers(html):
+    figures = re.findall(r"<figure>.*?</figure>", html, re.DOTALL)
+    assert len(figures) == html.count("<figure>")
+    for figure in figures:
+        assert len(re.search(r'aria-label="([^"]*)"', figure)[1]) > 40
+        assert figure.count("<tr>") > 1
+
+
+def test_a_verdict_is_never_colour_alone(html):
+    table = re.search(r'<table class="verdicts">.*?</table>', html, re.DOTALL)[0]
+    for css, sign, word in re.findall(
+        r'<td class="(\w+)"><span[^>]*>(.)</span><span class="unseen">([\w ]+),', table
+    ):
+        assert (css, sign) == {"holds": ("holds", "✓"), "fails": ("fails", "✗"), "undecided": ("undecided", "?")}[
+            word
+        ]
+
+
+def test_the_page_is_the_same_every_time_and_names_no_place(folder, html):
+    assert Report.of([folder]).html() == html
+    assert str(folder) not in html
+
+
+def test_names_cannot_break_the_page(tmp_path):
+    name = "<img src=x>&"
+    synthetic_run(tmp_path, ADD, name=name)
+    synthetic_run(tmp_path, ADD | {"seed": 1}, name=name + "2")
+    page = Report.of([tmp_path]).html()
+    assert "<img" not in page and "&lt;img src=x&gt;&amp;2" in page
+
+
+def test_all_of_results_stays_small():
+    assert len(Report.of([ROOT / "results"]).html().encode()) < 6e6
+
+
+def test_many_runs_stay_small(tmp_path):
+    """A hundred runs through training with digits, 50 questions."""
+    view = synthetic_run(tmp_path, ADD | {"evaluation": WATCHED}, steps=range(0, 3000, 100))
+    config, records = view.config, view.folder.records_path.read_bytes()
+    for k in range(100):
+        copy = tmp_path / f"copy{k}"
+        copy.mkdir()
+        # A modulus too large to matter: other questions, the same answers.
+        changed = config | {"seed": k % 2, "train": "D2" if k < 2 else f"{k // 2}/99*D1+{99 - k // 2}/99*D2"}
+        (copy / "config.json").write_text(json.dumps(changed))
+        train = str(RunView.of(copy).train)
+        (copy / "records.jsonl").write_bytes(records + records.replace(b'"D2"', json.dumps(train).encode()))
+    report = Report.of([tmp_path])
+    assert len(report.questions) == 50
+    assert len(report.html().encode()) < 6e6
+
+
+def test_command(folder, tmp_path, capsys):
+    out = tmp_path / "page.html"
+    main(["report", str(folder), "--out", str(out), "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert told["report"] == str(out) and len(told["runs"]) == 5 and out.stat().st_size > 1e6
+    assert told["verdicts"] == Report.of([folder]).counts
+
+
+def test_runs_without_records_are_named(folder, tmp_path, capsys):
+    for name in ("one", "two"):
+        synthetic_run(tmp_path, ADD, name=name)
+    (tmp_path / "two" / "records.jsonl").write_text("")
+    main(["report", str(tmp_path), "--out", str(tmp_path / "page.html")])
+    assert "left out two: it has no records yet" in capsys.readouterr().out
+    (tmp_path / "one" / "records.jsonl").write_text("")
+    with pytest.raises(InputError, match="one, two has no records yet"):
+        find_runs([tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (None, "no folder"),
+        ({}, "no run in"),
+        ({"config.json": "{}"}, "no run in"),
+        ({"config.json": "{", "records.jsonl": '{"run": 1}\n'}, "line 1 of"),
+        ({"config.json": "[", "records.jsonl": ""}, "no records yet"),
+        ({"config.json": "{", "records.jsonl": RECORD}, "cannot read"),
+        ({"config.json": '{"task": "add"}', "records.jsonl": RECORD}, "it has no train, test"),
+        ({"config.json": CONFIG.replace("add", "sub"), "records.jsonl": RECORD}, "unknown operation 'sub'"),
+        ({"config.json": CONFIG, "records.jsonl": RECORD}, "lines are missing"),
+    ],
+)
+def test_bad_input_is_one_line(tmp_path, capsys, content, complaint):
+    place = tmp_path / "run"
+    if content is not None:
+        place.mkdir()
+        for name, text in content.items():
+            (place / name).write_text(text)
+    with pytest.raises(SystemExit) as stop:
+        main(["report", str(place)])
+    said = capsys.readouterr().err
+    assert stop.value.code == 2 and complaint in said and said.count("\n") == 1
+
+
+def test_a_file_that_cannot_be_written(folder, tmp_path, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["report", str(folder), "--out", str(tmp_path / "none" / "page.html")])
+    assert stop.value.code == 2 and "cannot write" in capsys.readouterr().err

@@ -112,3 +112,13 @@ def test_positions_reach_to_the_end_of_a_row():
     assert build([config], torch.device("cpu")).model.encoding.rows == 200
     with pytest.raises(InputError, match="200 positions do not fit in a table of 64 rows"):
         build([config.changed(model={"context": 64})], torch.device("cpu"))
+
+
+def test_training_draws_from_all_positions_that_longer_operands_will_need():
+    """Where problems have their natural lengths, those of training leave most of the table to the offset."""
+    changes = {"encoding": "coupled", "layout": "reversed", "model": {"context": 20}}
+    config = tiny_config(train="D1..2", test="D1..10", **changes)
+    parts = build([config], torch.device("cpu"))
+    positions = training_data(parts, 4_000)(0).positions
+    assert positions.max() == 19
+    assert set(range(20)) == set(positions.unique().tolist())

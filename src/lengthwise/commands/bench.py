@@ -46,6 +46,7 @@ class BenchCommand:
     def run(self) -> None:
         from lengthwise.experiments.bench import bench
         from lengthwise.experiments.build import choose_device
+        from lengthwise.experiments.environment import environment
 
         if self.members < 1:
             raise InputError(f"members is {self.members}: allowed is 1 or more")
@@ -56,7 +57,8 @@ class BenchCommand:
             return self._show_profile()
         found = bench(self.config, device, members=self.members, seconds=self.seconds)
         if self.json:
-            return print(json.dumps({**found.as_json(), "config": self.config.model_dump(mode="json")}, indent=2))
+            facts = {"config": self.config.model_dump(mode="json"), "environment": environment(device)}
+            return print(json.dumps({**found.as_json(), **facts}, indent=2))
         console = Console(highlight=False)
         best = found.ceilings
         console.print(
@@ -77,7 +79,8 @@ class BenchCommand:
         return console.print(
             f"{found.parameters:,} parameters, {found.batch} problems of {found.tokens} tokens a step, "
             f"{found.optimizer}; evaluation {found.evaluation_seconds:.2f} s "
-            f"({found.evaluation_problems_per_second:,.0f} problems/s), data "
+            f"({found.evaluation_problems_per_second:,.0f} problems/s), between steps "
+            f"{found.interim_evaluation_seconds:.3f} s; data "
             f"{found.data_problems_per_second:,.0f} problems/s",
             soft_wrap=True,
         )

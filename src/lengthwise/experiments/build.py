@@ -64,14 +64,15 @@ def training_steps(parts: Parts, *, plain: bool = False) -> Steps:
 
 def training_data(parts: Parts, rows: int) -> TrainingData:
     first = parts.configs[0]
-    needed = positions_needed(first, parts.layout)
+    layout = training_layout(first, parts.layout)
+    there = position_rows(first, positions_needed(first, parts.layout))
     return TrainingData(
         [TrainingMember(c.seed, c.task_object, c.train_domain) for c in parts.configs],
-        training_layout(first, parts.layout),
+        layout,
         parts.encoding,
         config=first.data,
         batch=rows,
-        offsets=parts.encoding.offsets(position_rows(first, needed), needed),
+        offsets=parts.encoding.offsets(there, _positions_of(first, layout, row_length(layout, first.data))),
         device=parts.model.device,
     )
 
@@ -92,8 +93,12 @@ def _training_widths(config: RunConfig) -> tuple[int, int]:
 def positions_needed(config: RunConfig, layout: Layout) -> int:
     """How many positions the longest sequence takes up, in evaluation or in training."""
     longest = max(layout.length, row_length(training_layout(config, layout), config.data))
+    return _positions_of(config, layout, longest)
+
+
+def _positions_of(config: RunConfig, layout: Layout, tokens: int) -> int:
     digits = max(layout.operand_width, layout.answer_width)
-    return find_encoding(config.encoding).needs(longest, digits)
+    return find_encoding(config.encoding).needs(tokens, digits)
 
 
 def position_rows(config: RunConfig, needed: int) -> int:

@@ -78,7 +78,7 @@ def until(page: Page, expression: str, seconds: float = 30) -> None:
 
 
 def picture(page: Page, name: str, *, full_page: bool = False) -> None:
-    """Take a screenshot for the docs; only when asked for, as `SCREENSHOTS=1 pytest ...`."""
-    if os.environ.get("SCREENSHOTS"):
+    """Take a screenshot for the docs; only when asked for, as `LENGTHWISE_SCREENSHOTS=1 pytest ...`."""
+    if os.environ.get("LENGTHWISE_SCREENSHOTS"):
         IMAGES.mkdir(exist_ok=True)
         page.screenshot(path=IMAGES / f"{name}.png", full_page=full_page)

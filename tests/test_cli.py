@@ -74,3 +74,18 @@ def test_the_longest_training_domain_has_a_default_test(capsys):
 def test_a_preset_knows_the_task_wherever_it_stands(arguments):
     config, _, _ = starting_config(arguments)
     assert (config.task, config.model.dropout) == ("mul", 0.1)
+
+
+def test_a_value_inside_an_inner_config_is_named_as_its_flag(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["train", "add", "--size", "nano", "--model.layers", "0"])
+    assert stop.value.code == 2
+    assert capsys.readouterr().err.startswith("lengthwise: model.layers is 0: ")
+
+
+def test_accuracies_that_would_take_too_long_are_left_out_and_said_so(capsys):
+    main(["predict", "mul%99991", "--train", "D3", "--test", "B4"])
+    assert "moduli up to 20,000" in capsys.readouterr().out
+    main(["predict", "mul%99991", "--train", "D3", "--test", "B4", "--json"])
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert (row["hypothesis"], row["accuracy"], row["percent"]) == ("truncated:3", None, None)

@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import io
+import re
 import sys
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, cast
@@ -101,10 +102,16 @@ def _load(name: str, arguments: Sequence[str]) -> Command:
 
 
 def _one_line(boxed: str) -> str:
-    """What a parser's boxed complaint says, without the box and what follows its first rule."""
+    """What a parser's boxed complaint says, without its title, its box and what follows the next rule.
+
+    Where a terminal has no characters for boxes, rules are lines of dashes.
+    """
     lines = [line.strip(f"{BOX} ") for line in boxed.splitlines()[1:]]
-    end = next((i for i, line in enumerate(lines) if not line), len(lines))
-    return " ".join(lines[:end])
+    said = ["" if set(line) == {"-"} else line for line in lines]
+    start = next((i for i, line in enumerate(said) if line), 0)
+    end = next((i for i, line in enumerate(said) if i > start and not line), len(said))
+    # A value inside an inner config is named as its flag is: --model.layers.
+    return re.sub(r"^Error parsing config\.(\w+): ", r"\1.", " ".join(said[start:end]))
 
 
 def _refuse(message: str) -> None:

@@ -8,7 +8,7 @@ from lengthwise.explorer.refusal import RefusedError
 from lengthwise.explorer.workers import Workers
 
 USUAL = {"operation": "add", "modulus": "", "base": "10", "train": "D4", "encoding": "learned", "layout": ""}
-LONG = USUAL | {"operation": "mul", "modulus": "99991", "test": "D5..40"}
+LONG = USUAL | {"operation": "mul", "modulus": "19997", "test": "D5..40"}
 SHORT = USUAL | {"test": "D5"}
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.report.tables import MARKS, coverage_table, mark_table, prediction_table
+from lengthwise.theory.accuracy import MOST_RESIDUES
 from lengthwise.theory.coverage import coverage
 from lengthwise.theory.predict import Predictions, predict, table_1
 
@@ -98,6 +99,8 @@ def show(predictions: Predictions, console: Console) -> None:
     console.print(prediction_table(predictions))
     for rule in dict.fromkeys(row.rule for row in predictions.rows):
         console.print(f"- {rule}", soft_wrap=True, markup=False)
+    if any(row.hypothesis is not None and row.accuracy is None for row in predictions.rows):
+        console.print(f"- Exact accuracies are worked out for moduli up to {MOST_RESIDUES:,} in products")
     mark = predictions.rows[0].generalizes
     words = {True: "yes", False: "no", None: "theory does not say"}[mark]
     console.print(f"{MARKS[mark]} Does it go on to longer operands? {words}")

@@ -11,7 +11,7 @@ MAX_ROWS = 100
 
 MAX_MODULUS = 10**18
 
-MAX_PRODUCT_MODULUS = 100_000
+MAX_PRODUCT_MODULUS = 20_000
 """Counts for modular products take time that grows with the square of the modulus."""
 
 WORK_SECONDS = {"check": 5.0, "explain": 5.0, "predict": 20.0, "judge": 20.0, "report": 60.0}

@@ -25,16 +25,19 @@ def percent(value: Fraction | float | None) -> str:
 
     >>> percent(Fraction(4, 675)), percent(Fraction(1)), percent(Fraction(9999999, 10000000)), percent(None)
     ('0.593', '100', '99.99999', '–')
+    >>> percent(1 - Fraction(1, 10**20)), percent(Fraction(1, 10**20))
+    ('<100', '>0')
     """
     if value is None:
         return "–"
     exact = 100 * Fraction(value)
     if exact in (0, 100):
         return str(exact)
-    digits = 3
-    while float(f"{float(exact):.{digits}f}") in (0, 100) and digits < 12:
-        digits += 1
-    return f"{float(exact):.{digits}f}"
+    for digits in range(3, 13):
+        text = f"{float(exact):.{digits}f}"
+        if float(text) not in (0, 100):
+            return text
+    return ">0" if exact < 50 else "<100"
 
 
 def short_fraction(value: Fraction | None) -> str:

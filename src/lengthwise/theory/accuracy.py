@@ -13,6 +13,17 @@ from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.products import count_agreeing
 from lengthwise.theory.residues import count_cancelling, len_big, shared_part
 
+MOST_RESIDUES = 20_000
+"""Products modulo p take q^2 steps, with q what is left of p: with this many about 15 seconds a domain."""
+
+
+def within_reach(task: Task, hypothesis: Hypothesis) -> bool:
+    """Whether `accuracy` answers in seconds."""
+    if task.operation != "mul" or task.modulus is None or hypothesis.kind != "truncated":
+        return True
+    assert hypothesis.size is not None
+    return task.modulus // shared_part(task.modulus, task.base, hypothesis.size) <= MOST_RESIDUES
+
 
 def accuracy(task: Task, hypothesis: Hypothesis, domain: Domain) -> Fraction:
     assert task.base == domain.base

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
-from lengthwise.theory.accuracy import accuracy
+from lengthwise.theory.accuracy import accuracy, within_reach
 from lengthwise.theory.encodings import (
     ABSOLUTE,
     RELATIVE,
@@ -230,6 +230,7 @@ class Prediction:
     within_theorem: bool
     generalizes: bool | None
     accuracy: Fraction | None
+    """None without a hypothesis, and where working it out would take too long."""
     paper: Fraction | None
 
     def as_json(self) -> dict[str, Any]:
@@ -296,15 +297,17 @@ def find_rule(case: Case) -> Rule:
 def predict_case(case: Case, asked: Hypothesis | None = None) -> Prediction:
     rule = find_rule(case)
     hypothesis = rule.hypothesis(case) if asked is None else asked
-    predicted = hypothesis is not None
+    exact = None
+    if hypothesis is not None and within_reach(case.task, hypothesis):
+        exact = accuracy(case.task, hypothesis, case.test)
     return Prediction(
         domain=case.test,
         hypothesis=hypothesis,
         rule=rule.why(case) if asked is None else f"{asked} was asked for",
         within_theorem=asked is None and rule.within_theorem(case),
         generalizes=rule.generalizes,
-        accuracy=accuracy(case.task, hypothesis, case.test) if predicted else None,
-        paper=_paper_accuracy(case) if predicted else None,
+        accuracy=exact,
+        paper=None if hypothesis is None else _paper_accuracy(case),
     )
 
 

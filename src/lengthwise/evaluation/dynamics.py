@@ -36,8 +36,10 @@ FRESH = DRAWS_PER_PROBLEM - 2 * AROUND
 
 
 def measure_dynamics(stack: Probed, count: int, step: int) -> list[Record]:
-    """R2 of each digit that both operands and answers have, from `count` problems for each."""
-    members, digits = stack.members, min(stack.operand_width, stack.answer_width)
+    """R2 of each digit that training fills and that both operands and answers have, from `count` problems each."""
+    members = stack.members
+    filled = 1 + max(member.train.length for member in members)
+    digits = min(filled, stack.operand_width, stack.answer_width)
     a, b = dynamics_problems(members, stack.operand_width, digits, count, stack.device)
     written = stack.write((a.flatten(1, 2), b.flatten(1, 2))).unflatten(1, (digits, count))
     records: list[Record] = []

@@ -51,10 +51,9 @@ def test_a_perfect_adder_reaches_the_ceiling_and_a_truncating_one_stops():
         ("D3", "decoded", 2_000, "sampled", 7)
     }
     found = r2_by_run(records)
-    assert list(found["r1"]) == [1, 2, 3, 4, 5]
+    assert list(found["r1"]) == list(found["r2"]) == [1, 2, 3, 4], "as many as sums of training have"
     for position, value in found["r1"].items():
         assert value == pytest.approx(float(r2_ceiling(members[0].train, position)), abs=0.015), position
-    assert list(found["r2"]) == [1, 2, 3, 4], "digit 5 of a truncated sum is always 0: no record"
     assert found["r2"][3] == pytest.approx(found["r1"][3], abs=0.02)
     assert found["r2"][4] < 0.95, "a carry that x = (a_4 + b_4) mod 10 says nothing of"
 

@@ -45,7 +45,7 @@ class _Word:
     [
         (["holds", "holds"], "holds"),
         (["holds", "fails"], "fails"),
-        (["undecided", "fails"], "undecided"),
+        (["undecided", "fails"], "fails"),
         (["holds", None], None),
     ],
 )

@@ -7,6 +7,7 @@ import pytest
 from fakes import tiny_config
 
 from lengthwise.cli import main
+from lengthwise.errors import InputError
 from lengthwise.experiments.launch import train
 
 
@@ -85,3 +86,23 @@ def test_broken_folders(capsys, copied, file, content, named):
         (copied / file).write_text(content)
     assert named in refused(capsys, "ask", copied, "1 + 2")
     assert named in refused(capsys, "evaluate", copied)
+
+
+def test_a_run_of_an_earlier_version_is_taken_up(tmp_path):
+    """Its config lacks options that came later; these have their defaults. One that differs is still refused."""
+    config = tiny_config()
+    (folder,) = train(config, tmp_path, device="cpu")
+    stored = json.loads((folder.path / "config.json").read_text())
+    del stored["evaluation"]["chains"], stored["model"]["position_std"]
+    (folder.path / "config.json").write_text(json.dumps(stored))
+    assert train(config, tmp_path, device="cpu")[0].status() == "done"
+    stored["training"]["batch"] += 1
+    (folder.path / "config.json").write_text(json.dumps(stored))
+    with pytest.raises(InputError, match=r"training\.batch is \d+ there and \d+ here"):
+        train(config, tmp_path, device="cpu")
+
+
+def test_an_unknown_mirror_leaves_no_folder(tmp_path):
+    with pytest.raises(InputError, match="unknown mirror 'foo'"):
+        train(tiny_config(), tmp_path / "runs", device="cpu", mirror="foo")
+    assert not (tmp_path / "runs").exists()

@@ -26,13 +26,14 @@ multiplication in base 4, with absolute positions (learned) and with relative on
 CONCLUSION = f"""\
 A cell is what was measured, and in brackets what theory predicted, in % of right answers; – is no prediction.
 Upwards (the last length): absolute positions compute on the last two digits alone, so they fail unless the
-modulus makes the rest irrelevant. A row holds if the model computes the predicted function on every length, on
-{100 * (1 - TOLERANCE):g} % of problems or more; it is undecided where the count leaves that open, or where the
-model has not learned its own training domain to {100 * GATE:g} %. With relative positions theory predicts
-addition and the dividing modulus alone; the rest shows what came out.
+modulus makes the rest irrelevant. The last column is the paper's mark: ✓ goes on to longer numbers, ✗ does not.
+A row holds if the model computes the predicted function on every length, on {100 * (1 - TOLERANCE):g} % of
+problems or more; it is undecided where the count leaves that open, or where the model has not learned its own
+training domain to {100 * GATE:g} %. With relative positions theory predicts addition and the dividing modulus
+alone, and small models follow it less closely; the rest shows what came out.
 
 Next: lengthwise predict add%151 --train D4 --test B1..9      what a real model will do, in a second
-      lengthwise ask {{example}} "33 + 1"
+      lengthwise ask {{example}} "333 + 1"
       lengthwise train add --train D4 --test D1..9 --size mini    the paper's own model (a GPU helps)
       docs/theory.md says why."""
 
@@ -74,7 +75,7 @@ def demo_table(rows: "Sequence[tuple[RunConfig, list[Verdict]]]") -> Table:
     lengths = [str(verdict.prediction.domain)[1:] for verdict in rows[0][1]]
     columns = [f"{n} digit{'s' if n != '1' else ''}" for n in lengths]
     table = new_table(
-        "positions", "task", *columns, "verdict", "goes on?", title="Table 1 of the paper, in miniature"
+        "positions", "task", *columns, "verdict", "theory", title="Table 1 of the paper, in miniature"
     )
     for config, verdicts in rows:
         word = row_verdict(verdicts)

@@ -39,7 +39,7 @@ class Evaluate:
         from lengthwise.experiments.evaluate import evaluate
         from lengthwise.experiments.load import find_run, folder_config
         from lengthwise.report.dependence import DEPENDENCE_LEGEND, dependence_table
-        from lengthwise.report.records import failure_table, record_table
+        from lengthwise.report.records import DETAIL_LEGEND, detail_table, failure_table, record_table
         from lengthwise.report.verdicts import LEGEND, verdict_json, verdict_table
 
         found = evaluate(
@@ -67,6 +67,8 @@ class Evaluate:
             console.print(LEGEND)
         else:
             console.print(record_table(found.records))
+        console.print(detail_table(found.records))
+        console.print(DETAIL_LEGEND)
         if self.decode:
             console.print(failure_table(found.records))
         if found.dependence is not None:

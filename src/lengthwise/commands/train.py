@@ -12,7 +12,7 @@ from rich.console import Console
 
 from lengthwise.arithmetic import OPERATIONS
 from lengthwise.errors import InputError
-from lengthwise.experiments.config import RunConfig
+from lengthwise.experiments.config import RunConfig, completed
 from lengthwise.experiments.recipes import PRESETS, preset
 from lengthwise.model.config import SIZES
 
@@ -56,7 +56,7 @@ class Train:
         folder = RunFolder(self.out / (self.name or self.config.name))
         console = Console(highlight=False, stderr=self.json)
         if folder.status() == "done":
-            folder.refuse_other(self.config.model_dump(mode="json"))
+            folder.refuse_other(self.config.model_dump(mode="json"), completed)
             console.print(f"{folder.path} is done already")
         train_claims([Claim(self.config, folder)], device=self.device, mirror=self.mirror, console=console)
         return self._show_verdicts(folder.path, console)

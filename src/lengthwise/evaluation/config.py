@@ -1,8 +1,14 @@
 """What is measured during and after training."""
 
+from typing import Literal
+
 from pydantic import PositiveInt
 
+from lengthwise.arithmetic import Task
 from lengthwise.config import Config
+from lengthwise.errors import InputError
+
+SetName = Literal["lopsided", "carry", "alternating"]
 
 
 class EvaluationConfig(Config):
@@ -22,3 +28,20 @@ class EvaluationConfig(Config):
 
     dependence: bool = False
     """After training, how often each operand digit changes each answer digit."""
+
+    chains: bool = False
+    """After training, exact match by longest carry chain, on problems that have every chain alike (add)."""
+
+    pairs: PositiveInt | None = None
+    """After training, so many problems for every pair of operand lengths; of widths above 30, for some lengths."""
+
+    sets: tuple[SetName, ...] = ()
+    """After training, special problems of every tested length: one operand short, a carry through the whole
+    number, carries at every other digit (add without modulus)."""
+
+    def check(self, task: Task) -> None:
+        """Refuse what has no meaning for a task."""
+        if self.chains and task.operation != "add":
+            raise InputError(f"evaluation.chains is set for {task}: allowed is addition, which has carry chains")
+        if self.sets and (task.operation != "add" or task.modulus is not None):
+            raise InputError(f"evaluation.sets is set for {task}: allowed is add without a modulus")

@@ -23,7 +23,7 @@ class MeasuredMember:
     draws: int
     """Problems that training has drawn so far, the same one counted each time."""
     distinct: int | None = None
-    """How many distinct problems these come from, where their number is fixed."""
+    """How many distinct problems these were asked to come from, where their number is fixed."""
 
 
 def seen_share(member: MeasuredMember, domain: Domain) -> float:
@@ -33,17 +33,39 @@ def seen_share(member: MeasuredMember, domain: Domain) -> float:
         if reserves(part):
             continue
         first = part.rectangles[0]
-        chance = float(member.train.weight((first[0].stop - 1, first[1].stop - 1)))
+        pair = first[0].stop - 1, first[1].stop - 1
+        drawn = zip(_weights(member), member.train.parts, strict=True)
+        chance = sum(own / trained.size for own, trained in drawn if pair in trained)
         share += float(weight) * _met(member, torch.tensor(chance, dtype=torch.float64)).item()
     return share
 
 
 def seen_share_of_pairs(member: MeasuredMember, a: Tensor, b: Tensor) -> float:
-    """The same of given pairs [N, W], whichever they are: reserved ones are never met, nor those outside."""
+    """The same of given pairs [N, W], whichever they are."""
+    return chance_seen(member, a, b).mean().item()
+
+
+def chance_seen(member: MeasuredMember, a: Tensor, b: Tensor) -> Tensor:
+    """How likely training has met each pair: float64 [N]; reserved ones it never meets, nor those outside."""
     chance = torch.zeros(len(a), dtype=torch.float64, device=a.device)
-    for weight, part in zip(member.train.weights, member.train.parts, strict=True):
-        chance += _within(part, a, b) * float(weight / part.size) * _kept_back(part)
-    return _met(member, chance * ~is_reserved(a, b, member.train.base)).mean().item()
+    for weight, part in zip(_weights(member), member.train.parts, strict=True):
+        chance += _within(part, a, b) * (weight / part.size) * _kept_back(part)
+    return _met(member, chance * ~is_reserved(a, b, member.train.base))
+
+
+def _held(member: MeasuredMember) -> list[float]:
+    """Problems of each part in a fixed set: its share of what was asked for, or all it has."""
+    assert member.distinct is not None
+    shares = zip(member.train.weights, member.train.parts, strict=True)
+    return [float(min(weight * member.distinct, part.size)) for weight, part in shares]
+
+
+def _weights(member: MeasuredMember) -> list[float]:
+    """How often training draws from each part; of a fixed set, as much as the part has in it."""
+    if member.distinct is None:
+        return [float(weight) for weight in member.train.weights]
+    held = _held(member)
+    return [count / sum(held) for count in held]
 
 
 def _within(part: Part, a: Tensor, b: Tensor) -> Tensor:
@@ -67,5 +89,5 @@ def _met(member: MeasuredMember, chance: Tensor) -> Tensor:
     if member.distinct is None:
         return 1 - (1 - chance) ** member.draws
     # Of a fixed set nine tenths are trained on, each as likely as the others to be drawn.
-    trained = 0.9 * member.distinct
+    trained = 0.9 * sum(_held(member))
     return (chance * trained).clamp(max=0.9) * (1 - (1 - 1 / trained) ** member.draws)

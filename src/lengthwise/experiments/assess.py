@@ -1,6 +1,7 @@
 """Evaluating a stack on its domains: records, by teacher forcing and by decoding."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 
 from lengthwise.arithmetic import Domain
@@ -12,6 +13,8 @@ from lengthwise.evaluation.problems import Problems, test_problems
 from lengthwise.evaluation.references import reference_answers
 from lengthwise.evaluation.score import Subject
 from lengthwise.evaluation.seen import MeasuredMember
+from lengthwise.evaluation.sets import set_strata
+from lengthwise.evaluation.strata import Drawing, Strata, chain_strata, measure_strata, pair_strata
 from lengthwise.evaluation.written import Probed, written_digits
 from lengthwise.experiments.build import Parts, training_layout
 from lengthwise.experiments.config import RunConfig
@@ -48,6 +51,8 @@ class Assessment:
             records += measure_dynamics(_probed(parts, members), config.interim_problems, step)
         if config.dependence and detail:
             records += assess_dependence(parts, self.names, step)
+        if detail:
+            records += measure_strata(subject, members, _strata(parts), step)
         return records
 
     @cached_property
@@ -148,6 +153,20 @@ def _probed(parts: Parts, members: Sequence[MeasuredMember]) -> Probed:
         answer_width=layout.answer_width,
         device=parts.model.device,
     )
+
+
+def _strata(parts: Parts) -> list[Strata]:
+    """What the evaluation config asks for besides domains. All members have the same, as they are one stack."""
+    config, width, device = parts.configs[0], parts.layout.operand_width, parts.model.device
+    evaluation, strata = config.evaluation, []
+    drawing = Drawing(parts.seeds, width, config.base, evaluation.problems, device)
+    if evaluation.chains:
+        strata += chain_strata(domain_rows(parts), drawing)
+    if evaluation.pairs:
+        strata.append(pair_strata(replace(drawing, count=evaluation.pairs)))
+    for length in dict.fromkeys(domain.length for domain in config.test_domains):
+        strata += [set_strata(name, drawing, length) for name in dict.fromkeys(evaluation.sets)]
+    return strata
 
 
 def _case(config: RunConfig, domain: Domain) -> Case:

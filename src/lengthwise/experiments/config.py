@@ -67,6 +67,7 @@ class RunConfig(Config):
                 f"{self.task} with operands of {self.operand_width} digits"
             )
         check_layout(self.resolved_layout, self.task_object, self.encoding)
+        self.evaluation.check(self.task_object)
         return self
 
     @property
@@ -122,3 +123,8 @@ def read_config(content: Any, place: str) -> RunConfig:
         return RunConfig(**content)
     except (InputError, TypeError) as error:
         raise InputError(f"{place} is no run config: {error}") from None
+
+
+def completed(content: dict[str, Any]) -> dict[str, Any]:
+    """A stored config with what it leaves out filled in, as an earlier version may not have known of it."""
+    return read_config(content, "config.json").model_dump(mode="json")

@@ -15,10 +15,10 @@ from rich.console import Console
 from lengthwise.errors import InputError
 from lengthwise.experiments.assess import Assessment, training_accuracies
 from lengthwise.experiments.build import Parts, build, choose_device, stack_key, training_steps
-from lengthwise.experiments.config import RunConfig
+from lengthwise.experiments.config import RunConfig, completed
 from lengthwise.experiments.environment import environment
 from lengthwise.experiments.memory import memory_told
-from lengthwise.experiments.mirror import Mirror, open_mirrors
+from lengthwise.experiments.mirror import Mirror, check_mirror, open_mirrors
 from lengthwise.experiments.progress import TrainingBar
 from lengthwise.experiments.samples import assess_held_out, fixed_set, sample_counts
 from lengthwise.records.faults import fault_point
@@ -65,16 +65,28 @@ def train_claims(
     claims: Sequence[Claim], *, device: str, mirror: str | None = None, console: Console | None = None
 ) -> list[RunFolder]:
     where = choose_device(device)
+    check_mirror(mirror)
     facts = environment(where)
     for claim in claims:
-        RunFolder.claim(claim.folder.path, claim.config.model_dump(mode="json"), facts)
+        RunFolder.claim(claim.folder.path, claim.config.model_dump(mode="json"), facts, completed)
     open_claims = [claim for claim in claims if claim.folder.status() != "done"]
     for stack in stacks(open_claims):
         mirrors = open_mirrors(mirror, [claim.folder for claim in stack])
-        with memory_told(len(stack)):
+        with failures_told(stack), memory_told(len(stack)):
             run = StackRun(stack, where, mirrors, console or Console())
         run.run()
     return [claim.folder for claim in claims]
+
+
+@contextmanager
+def failures_told(claims: Sequence[Claim]) -> Iterator[None]:
+    """A run that cannot go on says so, and why, in its folder too."""
+    try:
+        yield
+    except InputError as error:
+        for claim in claims:
+            claim.folder.set_status("failed", reason=str(error))
+        raise
 
 
 def stacks(claims: Sequence[Claim]) -> list[list[Claim]]:

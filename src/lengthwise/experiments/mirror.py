@@ -60,12 +60,15 @@ class WandbMirror:
 MIRRORS: dict[str, Callable[[RunFolder], Mirror]] = {"tensorboard": TensorBoardMirror, "wandb": WandbMirror}
 
 
+def check_mirror(name: str | None) -> None:
+    if name is not None and name not in MIRRORS:
+        raise InputError(f"unknown mirror {name!r}: allowed are {', '.join(MIRRORS)}")
+
+
 def open_mirrors(name: str | None, folders: Sequence[RunFolder]) -> list[Mirror]:
     """A mirror for each run, or none."""
     if name is None:
         return []
-    if name not in MIRRORS:
-        raise InputError(f"unknown mirror {name!r}: allowed are {', '.join(MIRRORS)}")
     try:
         return [MIRRORS[name](folder) for folder in folders]
     except ImportError:

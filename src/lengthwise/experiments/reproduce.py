@@ -48,6 +48,7 @@ def _note(recipe: Recipe, order: Order, out: Path, folders: Sequence[RunFolder],
     write_json(
         path,
         {
+            **before,
             "recipe": recipe.name,
             "scale": order.setting.scale,
             "preset": order.setting.preset,

@@ -67,6 +67,8 @@ def reply_to(line: str) -> dict[str, Any]:
         return {"error": str(refusal), "field": refusal.field}
     except InputError as error:
         return {"error": str(error), "field": None}
+    except Exception as error:  # the worker lives on: one broken run must not take the page with it
+        return {"error": f"{request['call']} went wrong: {type(error).__name__}: {error}", "field": None}
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from lengthwise.errors import InputError
 from lengthwise.records.faults import fault_point
 
 
-def replace_file(path: Path, write: Callable[[Path], None]) -> None:
+def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Have `write` fill a file aside, force it to disk, and put it in place in one step."""
     aside = path.with_name(path.name + ".new")
     try:

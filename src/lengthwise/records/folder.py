@@ -5,7 +5,7 @@ difference shown.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -37,15 +37,24 @@ class RunFolder:
         return self.path / "checkpoint"
 
     @classmethod
-    def claim(cls, path: Path | str, config: dict[str, Any], environment: dict[str, Any]) -> "RunFolder":
-        """Make the folder for this config, or take up the one that is there for the same config."""
+    def claim(
+        cls,
+        path: Path | str,
+        config: dict[str, Any],
+        environment: dict[str, Any],
+        complete: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+    ) -> "RunFolder":
+        """Make the folder for this config, or take up the one that is there for the same config.
+
+        `complete` fills what a config written by an earlier version does not say yet.
+        """
         folder = cls(path)
         try:
             folder.checkpoint_path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"cannot make run folder {folder.path}: {error.strerror}") from None
         if (folder.path / "config.json").exists():
-            folder.refuse_other(config)
+            folder.refuse_other(config, complete)
         else:
             write_json(folder.path / "environment.json", environment)
             write_json(folder.path / "config.json", config)
@@ -79,8 +88,10 @@ class RunFolder:
     def set_status(self, status: Status, **details: Any) -> None:
         write_json(self.path / "status.json", {"status": status, **details})
 
-    def refuse_other(self, config: dict[str, Any]) -> None:
-        differences = list(_differences(self.config(), config))
+    def refuse_other(
+        self, config: dict[str, Any], complete: Callable[[dict[str, Any]], dict[str, Any]] = dict
+    ) -> None:
+        differences = list(_differences(complete(self.config()), config))
         if differences:
             raise InputError(f"{self.path} holds a run with another config: {'; '.join(differences)}")
 

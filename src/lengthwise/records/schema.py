@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt
 
 TRUTH = "truth"
 
@@ -26,6 +26,12 @@ class Record(BaseModel):
     depends:3:1 | decoded answers whose digit 3 changes where digit 1 of operand a does (evaluation/dependence.py);
                | the domain is `digits:9` for operands of 9 random digits, which is no domain of the grammar
     malformed, wrong_length, first_wrong:3 | decoded answers by the way they fail
+    chain:2    | exact, of problems whose longest carry chain has 2 columns (theory/carries.py); of a domain that
+               | is sampled these are drawn apart, with every chain that occurs alike (evaluation/strata.py)
+    pair:20:3  | exact, of problems whose operands a and b have 20 and 3 digits; the domain is that of the longer
+
+    Special sets (evaluation/sets.py) are `exact` on a domain called `D100:carry`, which is none of the grammar:
+    no verdict is about it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -39,9 +45,9 @@ class Record(BaseModel):
     reference: str = TRUTH
     mode: Literal["forced", "decoded"] = "forced"
     metric: str = "exact"
-    correct: int | None = None
+    correct: NonNegativeInt | None = None
     value: float | None = None
-    total: int
+    total: PositiveInt
     selection: Literal["enumerated", "sampled", "given"]
     """Every problem of the domain, a random sample of it, or problems the user gave."""
     seen: float = 0.0

@@ -33,6 +33,12 @@ def budget_table(collection: Collection) -> TextTable:
     return TextTable("Budgets", COLUMNS, tuple(lines), words=2)
 
 
+def remarks(collection: Collection) -> str:
+    """What someone wrote down by hand about a recipe's runs, as the key `remark` of its note."""
+    told = {recipe: note["remark"] for recipe, note in collection.notes.items() if "remark" in note}
+    return "\n".join(f"- {recipe}: {remark}" for recipe, remark in told.items())
+
+
 def _line(recipe: str, note: dict[str, Any], runs: Sequence[RunView]) -> tuple[str, ...]:
     training = [view.config["training"] for view in runs]
     data = [view.config["data"] for view in runs]

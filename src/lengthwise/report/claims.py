@@ -82,6 +82,17 @@ def top_digit_stuck(views: Sequence[RunView]) -> tuple[int, Words]:
     return len(runs), words
 
 
+def both_long_is_not_enough(views: Sequence[RunView]) -> tuple[int, Words]:
+    """Trained on Bn, a model misses some sums one digit shorter: it never saw an empty top digit."""
+    runs = _named(views, "addition-B")
+    return len(runs), [_misses_some(view, f"D{view.train.length - 1}") for view in runs]
+
+
+def _misses_some(view: RunView, domain: str) -> str:
+    word = judge(final_counts(view)[domain, TRUTH], converged(view))
+    return {HOLDS: FAILS, FAILS: HOLDS}.get(word or UNDECIDED, UNDECIDED)
+
+
 def all_lengths_learned(views: Sequence[RunView]) -> tuple[int, Words]:
     runs = [view for view in _named(views, "counterexample-") if len(view.train.parts) > 1]
     return len(runs), [verdict.word for view in runs for verdict in view.verdicts()]
@@ -134,6 +145,11 @@ CLAIMS = (
     Claim("appendix", "Positions n and n + 1 are the first to be learned", top_digits_first),
     Claim("remark on Theorem 1", "Learning on D4+D5 is easier than on D5: fewer steps to 99 %", mixture_easier),
     Claim("counterexample", "Trained on D4[lead>=6], digit 5 is never 0 on shorter operands", top_digit_stuck),
+    Claim(
+        "B4",
+        "Trained on B4, sums of three digits go wrong (72.6 % are right in the paper)",
+        both_long_is_not_enough,
+    ),
     Claim("capacity", "The same model trained on D1..9 is right on all lengths", all_lengths_learned),
     Claim("dependence", "Operand digits that theory says are ignored change no answer digit", unread_digits_dead),
 )

@@ -43,3 +43,34 @@ def failure_table(records: Sequence[Record]) -> Table:
             ", ".join(digits) or "–",
         )
     return table
+
+
+DETAIL_LEGEND = (
+    "Loss: cross-entropy per answer token, in nats. Probability: the mean one that the model gives the whole "
+    "answer. Within reach: answers whose every digit has a probability above 0.001. Outside: the largest mean "
+    "probability, over answer digits, of digits that training never showed there. Digits: % right, given right "
+    "ones before, against truth, from the units on."
+)
+
+
+def detail_table(records: Sequence[Record]) -> Table:
+    """What one pass tells besides exact match: how sure a model is, how near, and digit by digit."""
+    table = new_table("test on", "against", "loss", "probability", "within reach %", "outside", "digits")
+    for own in (r for r in records if r.metric == "strong"):
+        mine = {r.metric: r for r in records if (r.domain, r.reference) == (own.domain, own.reference)}
+        digits = [
+            f"{100 * r.correct / r.total:.0f}"
+            for r in records
+            if r.domain == own.domain and r.metric.startswith("digit:") and r.correct is not None
+        ]
+        outside = [r.value for name, r in mine.items() if name.startswith("support:") and r.value is not None]
+        table.add_row(
+            escape(own.domain),
+            own.reference,
+            f"{mine['loss'].value:.4f}",
+            f"{own.value:.4f}",
+            f"{100 * (mine['weak'].correct or 0) / mine['weak'].total:.2f}",
+            f"{max(outside):.1e}" if outside else "–",
+            " ".join(digits),
+        )
+    return table

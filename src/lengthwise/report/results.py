@@ -1,8 +1,9 @@
 """Results as files: tables, figures and the summary of a folder of finished runs."""
 
+from functools import partial
 from pathlib import Path
 
-from lengthwise.records.files import write_json
+from lengthwise.records.files import replace_file, write_json
 from lengthwise.report.collection import Collection
 from lengthwise.report.comparison import TABLES, Comparison, compare
 from lengthwise.report.comparison_text import LEGEND, data_table, reading_table
@@ -35,7 +36,7 @@ def write_table(comparison: Comparison, folder: Path) -> list[Path]:
     written = []
     for ending, text in texts.items():
         path = folder / f"{comparison.name}.{ending}"
-        path.write_text(text)
+        replace_file(path, partial(Path.write_text, data=text))
         written.append(path)
     return written
 

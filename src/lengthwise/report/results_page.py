@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.records.verdicts import GATE, TOLERANCE
-from lengthwise.report.budgets import budget_table
+from lengthwise.report.budgets import budget_table, remarks
 from lengthwise.report.claims import claim_table
 from lengthwise.report.collection import Collection
 from lengthwise.report.comparison import TABLES, Comparison, compare
@@ -21,9 +21,9 @@ INTRODUCTION = """\
 
 The tables and figures of Xu, Zhao, Zhang, Yang (ACL 2025), trained anew, with exact theory beside every number.
 This page is written by `make results` from the records in `results/`; `lengthwise reproduce NAME` makes those.
-Training domains and model sizes are the paper's; optimizer, batch, schedule, width and number of samples are ours
-and stood fixed before the reported seeds were trained: seed 0 was tuned on, and no table shows it. No cell is left
-out and none is a best of several."""
+Model sizes are the paper's, and so are training domains, but for the moduli that are primed with shorter operands:
+lengths that training held are marked †. Optimizer, batch, schedule, width and number of samples are ours, tuned on
+seed 0, which no table shows. No cell is a best of several, and what is missing is named."""
 
 VERDICTS = f"""\
 A model is first asked whether it learned what it was trained on: {100 * GATE:g} % of its own domain, as the lower
@@ -53,7 +53,7 @@ def results_page(folder: Path, page: Path) -> str:
         _section("Other claims", markdown(claim_table(collection.views))),
         _tables(collection, comparisons),
         _figures(folder, pictures),
-        _section("Budgets", BUDGETS, markdown(budget_table(collection))),
+        _section("Budgets", BUDGETS, markdown(budget_table(collection)), remarks(collection)),
     ]
     return "\n\n".join(sections) + "\n"
 

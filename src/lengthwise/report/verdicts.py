@@ -12,7 +12,8 @@ from lengthwise.report.tables import new_table, percent
 STYLES = {HOLDS: "green", FAILS: "red", UNDECIDED: "yellow"}
 
 LEGEND = (
-    "On these: what the predicted function scores on the very problems measured. "
+    "In % of problems. Computes: the function that theory says the model computes; predicted: how often that is "
+    "right; on these: how often on the very problems measured; agrees: how often the model answers as it does. "
     f"A verdict holds if the model agrees with the predicted function on {100 * (1 - TOLERANCE):g} % of "
     f"problems or more (lower end of the 95 % interval), and is undecided if the model has not reached "
     f"{100 * GATE:g} % on its training domain. * means no deviation at all."
@@ -22,11 +23,11 @@ LEGEND = (
 def verdict_table(rows: Sequence[Verdict], title: str | None = None) -> Table:
     table = new_table(
         "test on",
-        "should compute",
-        "predicted %",
-        "on these %",
-        "measured %",
-        "agreement %",
+        "computes",
+        "predicted",
+        "on these",
+        "measured",
+        "agrees",
         "verdict",
         title=title,
     )
@@ -61,7 +62,7 @@ def verdict_text(row: Verdict) -> str:
 def row_verdict(verdicts: Sequence[Verdict]) -> str | None:
     """The verdict on a run: it holds where all lengths hold; one that fails is enough to fail it."""
     words = {verdict.word for verdict in verdicts}
-    for word in (UNDECIDED, FAILS):
+    for word in (FAILS, UNDECIDED):
         if word in words:
             return word
     return None if None in words else HOLDS

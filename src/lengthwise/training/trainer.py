@@ -131,5 +131,5 @@ class Trainer:
         if not any(self.progress.alive):
             raise InputError(
                 f"the loss is no longer finite at step {self.progress.step}; "
-                "the last checkpoint is intact, a lower learning rate may help"
+                "an earlier checkpoint, if there is one, is intact; a lower learning rate may help"
             )

@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader
 from plotly.offline import get_plotlyjs
 
-from lengthwise.errors import InputError
+from lengthwise.records.files import replace_file
 from lengthwise.records.verdicts import GATE, HOLDS, TOLERANCE, gate_passed
 from lengthwise.report.page.answers import answer_figures
 from lengthwise.report.page.dependence import dependence_figures
@@ -90,10 +90,8 @@ class Report:
         )
 
     def write(self, path: Path) -> None:
-        try:
-            path.write_text(self.html(), encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"cannot write {path}: {error.strerror}") from None
+        html = self.html()
+        replace_file(path, lambda aside: aside.write_text(html, encoding="utf-8"))
 
 
 def report_html(paths: Sequence[Path | str]) -> str:

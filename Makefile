@@ -8,6 +8,7 @@ STAMP := .venv/.installed
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
+	@echo "Setting up .venv, once: this takes a minute or a few"
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev]'
 	touch $@

@@ -33,7 +33,7 @@ LINES = {
 
 def files() -> list[str]:
     """Documents at the top, then docs, then the package; folders' empty __init__ files are left out."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    command = ["git", "ls-files", "--cached"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     names = [name for name in listed if (ROOT / name).exists()]
     top = [n for n in names if "/" not in n and n not in ("README.md", ".gitignore")]

@@ -45,10 +45,22 @@ class Costs:
                 f"memory          {_megabytes(self.state_bytes)} for weights, gradients and optimizer, "
                 f"{_megabytes(self.activation_bytes)} for activations",
                 f"time            {1000 * self.seconds_per_step:.1f} ms per step on {self.device}, "
-                f"{total:,.0f} s for {self.steps:,} steps without evaluations",
+                f"{duration(total)} for {self.steps:,} steps without evaluations",
                 *samples,
             ]
         )
+
+
+def duration(seconds: float) -> str:
+    """
+    >>> duration(42.4), duration(600), duration(10_000), duration(181_083)
+    ('42 s', '10 minutes', '2.8 hours', '2.1 days')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7_200:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3_600:.1f} hours" if seconds < 172_800 else f"{seconds / 86_400:.1f} days"
 
 
 def costs(config: RunConfig, device_name: str) -> Costs:

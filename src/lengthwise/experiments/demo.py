@@ -14,8 +14,15 @@ TASKS = ("add", "mul", "add%36", "add%35")
 
 # Nothing needs ignoring with relative positions, so regularization would only cost steps.
 RELATIVE = {
-    "model": {"context": 9, "heads": 4, "embedding_std": 0.5, "position_std": None, "dropout": 0.0},
-    "training": {"steps": 900, "batch": 48, "learning_rate": 3e-3, "weight_decay": 0.1},
+    "model": {
+        "context": 9,
+        "heads": 4,
+        "embedding_std": 0.5,
+        "position_std": 1.5,
+        "dropout": 0.0,
+        "normalized_attention": True,
+    },
+    "training": {"steps": 900, "batch": 48, "learning_rate": 1e-3, "weight_decay": 0.1},
 }
 
 

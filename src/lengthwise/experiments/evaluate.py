@@ -125,4 +125,7 @@ def _measure(run: Run, rows: Sequence[Row]) -> list[Record]:
 def _refuse_too_long(run: Run, domains: Sequence[Domain]) -> None:
     width, longest = run.parts.layout.operand_width, max(domain.length for domain in domains)
     if longest > width:
-        raise InputError(f"length {longest} is more than {run.folder.path} has room for: allowed is up to {width}")
+        raise InputError(
+            f"length {longest} is more than {run.folder.path} has room for: allowed is up to {width} "
+            f"(a run trained with --data.operand-width {longest} has room for it)"
+        )

@@ -10,7 +10,7 @@ from lengthwise.experiments.recipes.presets import fast
 SUMS: dict[str, Any] = {
     "base": 6,
     "model": {"layers": 2, "heads": 16, "width": 64, "embedding_std": 0.5, "position_std": 1.5},
-    "training": {"steps": 2_800, "batch": 32, "learning_rate": 3e-3, "weight_decay": 0.3},
+    "training": {"steps": 2_400, "batch": 32, "learning_rate": 3e-3, "weight_decay": 0.3},
 }
 PRODUCTS: dict[str, Any] = {
     "base": 4,

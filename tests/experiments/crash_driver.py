@@ -2,10 +2,11 @@
 
 A line of JSON in asks for one training, a line of JSON out says how it ended:
 
-    {"configs": [...], "out": "runs", "fault": "mid-record:2", "kill_after": 0.1, "interrupt_at": 7}
+    {"configs": [...], "out": "runs", "fault": "mid-record:2", "kill_after": 0.1, "interrupt_at": 7, "signal": 2}
     {"code": -9, "seconds": 0.08}
 
-`fault` kills it at a fault point, `kill_after` at a time, and `interrupt_at` sends it Ctrl-C in a step.
+`fault` kills it at a fault point, `kill_after` at a time, and `interrupt_at` sends it Ctrl-C, or
+the signal of that number, in a step.
 """
 
 import json
@@ -24,13 +25,13 @@ from lengthwise.records.faults import VARIABLE
 REFUSED, STOPPED = 2, 130
 
 
-def interrupt_in_step(step):
+def interrupt_in_step(step, number):
     plain = TrainingBar.step
 
     def noticing(self, progress):
         plain(self, progress)
         if progress.step == step:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), number)
 
     TrainingBar.step = noticing
 
@@ -43,7 +44,7 @@ def child(job):
     if job.get("fault"):
         os.environ[VARIABLE] = job["fault"]
     if job.get("interrupt_at"):
-        interrupt_in_step(job["interrupt_at"])
+        interrupt_in_step(job["interrupt_at"], job.get("signal", signal.SIGINT))
     code = 1
     try:
         launch.train([RunConfig(**config) for config in job["configs"]], job["out"], device="cpu")

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 from itertools import count
@@ -233,6 +234,13 @@ def test_interrupted_then_killed_then_interrupted(learned):
     assert learned.train(out, interrupt_at=5)["code"] == STOPPED
     assert learned.train(out, fault="mid-record:1")["code"] == KILLED
     assert learned.train(out, interrupt_at=14)["code"] == STOPPED
+    learned.resume(out)
+
+
+def test_asked_to_end_as_a_scheduler_does(learned):
+    out = learned.fresh()
+    assert learned.train(out, interrupt_at=9, signal=int(signal.SIGTERM))["code"] == STOPPED
+    assert load_state(RunFolder(out / learned.configs[0].name).checkpoint_path).step == 9
     learned.resume(out)
 
 

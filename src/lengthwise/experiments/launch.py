@@ -73,8 +73,7 @@ def train_claims(
     for stack in stacks(open_claims):
         mirrors = open_mirrors(mirror, [claim.folder for claim in stack])
         with failures_told(stack), memory_told(len(stack)):
-            run = StackRun(stack, where, mirrors, console or Console())
-        run.run()
+            StackRun(stack, where, mirrors, console or Console()).run()
     return [claim.folder for claim in claims]
 
 
@@ -116,7 +115,7 @@ class StackRun:
         title = self.names[0] if len(self.names) == 1 else f"{len(self.names)} models"
         bar = TrainingBar(title, self.trainer.config.steps, self.console)
         try:
-            with memory_told(len(self.names)), bar, _stop_signal() as stop:
+            with bar, _stop_signal() as stop:
                 self.trainer.run(
                     Callbacks(
                         evaluate=lambda progress: self._evaluate(progress, bar),
@@ -126,10 +125,6 @@ class StackRun:
                         stop=stop.asked,
                     )
                 )
-        except InputError as error:
-            for claim in self.claims:
-                claim.folder.set_status("failed", reason=str(error), step=self.trainer.progress.step)
-            raise
         finally:
             for mirror in self.mirrors:
                 mirror.close()

@@ -36,7 +36,7 @@ function picture(rows, trained, width, readout) {
       s(
         "text",
         { x: LEFT + (step * known) / 2, y: HEIGHT - 12, "text-anchor": "middle" },
-        step * known > 120 ? "as long as trained" : "trained",
+        step * known > 150 ? "up to the trained length" : "trained",
       ),
     );
   }

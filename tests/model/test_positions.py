@@ -430,7 +430,7 @@ def test_randomized_positions_are_spread_evenly_in_evaluation():
 def test_waves_turn_by_the_same_angles_from_row_to_row():
     """So the product of two rows depends on their distance alone; and they are as large as asked for."""
     waves = Waves(Initializer([3, 4]), 64, std=0.5)
-    table = waves(torch.arange(2000).view(1, -1))
+    table = waves(torch.arange(1, 2001).view(1, -1))
     assert table.shape == (2, 2000, 64)
     assert not torch.equal(table[0], table[1]), "every member has frequencies of its own"
     products = table[0] @ table[0].T
@@ -439,7 +439,10 @@ def test_waves_turn_by_the_same_angles_from_row_to_row():
         torch.testing.assert_close(products.diagonal(distance), expected, rtol=1e-2, atol=1e-2)
     assert table.square().mean().item() == pytest.approx(0.25, rel=1e-4)
     assert products[0, 1:].abs().max() < 0.8 * products[0, 0]
-    assert Waves(Initializer([3]), 7, std=1.0)(torch.tensor([[0, 1]])).shape == (1, 2, 7)
+    nowhere, first = Waves(Initializer([3]), 7, std=1.0)(torch.tensor([[0, 1]]))[0]
+    assert nowhere.tolist() == [0.0] * 7
+    assert first.shape == (7,)
+    assert first.abs().min() > 0
 
 
 def test_a_model_with_waves_learns_no_positions():

@@ -87,7 +87,8 @@ class Waves(nn.Module):
     """int64 [M or 1, ...] -> [M, ..., C]: sine and cosine of a number times fixed random frequencies.
 
     From one number to the next every pair of columns turns by its own angle, so what finds the next number
-    finds it everywhere, and numbers apart look as unlike as random vectors do, however far apart.
+    finds it everywhere, and numbers apart look as unlike as random vectors do, however far apart. Number 0, the
+    place of tokens that have none, is nothing at all.
     """
 
     def __init__(self, init: Initializer, width: int, *, std: float) -> None:
@@ -99,4 +100,5 @@ class Waves(nn.Module):
     def forward(self, numbers: Tensor) -> Tensor:
         members, count = self.frequency.shape
         angle = numbers.unsqueeze(-1) * self.frequency.view(members, *[1] * (numbers.dim() - 1), count)
-        return self.size * torch.cat([angle.sin(), angle.cos()], dim=-1)[..., : self.width]
+        waves = torch.cat([angle.sin(), angle.cos()], dim=-1)[..., : self.width]
+        return self.size * torch.where(numbers.unsqueeze(-1) > 0, waves, 0.0)

@@ -94,16 +94,23 @@ def _empty(packed: Tensor, queries: int) -> tuple[Tensor, Tensor]:
 def blocks(tokens: int) -> tuple[int, int]:
     """Sizes of the block of first tokens and of the rest, powers of two.
 
-    >>> blocks(65), blocks(28), blocks(128)
-    ((64, 16), (16, 16), (64, 64))
+    One block where the rest would be as large as the first: that is faster.
+
+    >>> blocks(65), blocks(28), blocks(36), blocks(128)
+    ((64, 16), (32, 0), (32, 16), (64, 64))
     """
     big = SMALLEST
-    while big < LARGEST and 2 * big <= tokens:
+    while big < LARGEST and _cover(tokens - big) >= big:
         big *= 2
-    rest = 0
-    while big + rest < tokens:
-        rest = max(SMALLEST, 2 * rest)
-    return big, rest
+    return big, _cover(tokens - big)
+
+
+def _cover(tokens: int) -> int:
+    """The smallest block for so many tokens; 0 for none."""
+    size = 0
+    while size < tokens:
+        size = max(SMALLEST, 2 * size)
+    return size
 
 
 def _constants(packed: Tensor, seeds: Tensor) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from lengthwise.experiments.recipes.modular import ModularTable
 from lengthwise.experiments.recipes.recipe import Recipe, Tuning
 
-TUNING = Tuning(steps=20_000, batch=512, dropout=0.1, decay=0.05, evaluate_every=1_000)
+TUNING = Tuning(steps=6_000, batch=512, dropout=0.0, decay=0.1, position_std=1.2, evaluate_every=1_000)
 TABLE = ModularTable(
     name="modular-multiplication",
     operation="mul",

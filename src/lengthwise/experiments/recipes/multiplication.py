@@ -4,8 +4,8 @@ from lengthwise.experiments.config import RunConfig
 from lengthwise.experiments.recipes.laptop import small
 from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning, full_scale
 
-SHORT = Tuning(steps=10_000, batch=512, dropout=0.1, decay=0.05, evaluate_every=1_000)
-LONG = Tuning(steps=20_000, batch=512, dropout=0.1, decay=0.05, evaluate_every=1_000)
+SHORT = Tuning(steps=10_000, batch=512, dropout=0.1, decay=0.3, position_std=3.0, evaluate_every=1_000)
+LONG = Tuning(steps=12_000, batch=512, dropout=0.0, decay=0.1, position_std=1.2, evaluate_every=1_000)
 ROWS: dict[str, tuple[str, Tuning]] = {
     "D1+D2": ("micro", SHORT),
     "D2": ("micro", SHORT),

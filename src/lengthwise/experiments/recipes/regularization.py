@@ -22,8 +22,8 @@ class Representative(NamedTuple):
     answer_width: int | None = None
 
 
-SUMS = Tuning(steps=3_000, batch=256, evaluate_every=1_000)
-PRODUCTS = Tuning(steps=6_000, batch=256, evaluate_every=1_000)
+SUMS = Tuning(steps=2_000, batch=256, evaluate_every=1_000)
+PRODUCTS = Tuning(steps=4_000, batch=256, evaluate_every=1_000)
 TABLES: dict[str, Representative] = {
     "add": Representative("add", "D4", "D1..9", "mini", SUMS),
     "add-mod-101": Representative("add%101", "D1..4", "B1..9", "mini", SUMS, 3),

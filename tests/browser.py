@@ -5,11 +5,14 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from PIL import Image
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 
@@ -66,6 +69,28 @@ def watch(page: Page) -> Watch:
 def overflows(page: Page) -> bool:
     """Whether the page must be scrolled sideways: a narrow screen should never need that."""
     return page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+
+
+def slides_by_itself(box: Locator, arrow: tuple[int, int, int]) -> None:
+    """A table wider than its box: an arrow says so until its end is in view, and its first column stays."""
+    box.scroll_into_view_if_needed()
+    assert box.evaluate("box => box.scrollWidth > box.clientWidth")
+    assert _arrow_seen(box, arrow)
+    box.evaluate("box => (box.scrollLeft = box.scrollWidth)")
+    assert not _arrow_seen(box, arrow)
+    place = box.bounding_box()
+    row = box.locator("tbody tr").first
+    first, last = row.locator("th").bounding_box(), row.locator("td").last.bounding_box()
+    assert abs(first["x"] - place["x"]) < 5
+    assert last["x"] + last["width"] <= place["x"] + place["width"]
+
+
+def _arrow_seen(box: Locator, colour: tuple[int, int, int]) -> bool:
+    """Whether pixels of this colour stand at the right end of the first row."""
+    place = box.bounding_box()
+    clip = {"x": place["x"] + place["width"] - 20, "y": place["y"], "width": 20, "height": 36}
+    pixels = np.asarray(Image.open(BytesIO(box.page.screenshot(clip=clip))).convert("RGB")).astype(int)
+    return bool((abs(pixels - colour).max(-1) < 25).any())
 
 
 def until(page: Page, expression: str, seconds: float = 30) -> None:

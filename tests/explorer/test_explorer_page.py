@@ -1,11 +1,12 @@
 """The page in a real browser: each part used as a person would, errors included. Makes the docs' screenshots."""
 
+import itertools
 import os
 import re
 from pathlib import Path
 
 import pytest
-from browser import DESKTOP, PHONE, chromium, overflows, watch
+from browser import DESKTOP, PHONE, chromium, overflows, slides_by_itself, watch
 from playwright.sync_api import Browser, Page, expect
 from serving import serving
 
@@ -69,6 +70,7 @@ def test_predict_at_every_width_and_in_both_colours(opened, size, scheme):
     expect(page.locator("#accuracy .column")).to_have_count(9)
     expect(page.locator("#example")).to_contain_text("it will say")
     assert page.locator("#example .sum .wrong").all_inner_texts() == ["·", "·", "·"]
+    assert page.locator("#accuracy .value").all_text_contents() == ["100"] * 4 + ["0"] * 5
     picture(page, "predict", size, scheme)
 
 
@@ -103,6 +105,11 @@ def test_runs_at_every_width_and_in_both_colours(opened, results_server, size, s
     boxes.nth(1).check()
     expect(page.locator("#run-results .lines path")).to_have_count(4)
     expect(page.locator("#run-results .pill", has_text="holds").first).to_be_visible()
+    expect(page.locator("#run-results table")).to_have_count(2)
+    if size == PHONE and scheme == "light":
+        slides_by_itself(page.locator("#run-results .scroll").first, arrow=(0x1D, 0x5F, 0xB4))
+        page.locator("#run-results .scroll").first.evaluate("box => (box.scrollLeft = 0)")
+        page.evaluate("scrollTo(0, 0)")
     picture(page, "runs", size, scheme)
 
 
@@ -124,6 +131,15 @@ def test_what_is_typed_changes_the_prediction_at_once(opened):
     expect(page.locator("#accuracy .column")).to_have_count(6)
     page.get_by_label("positions encoded as").select_option("none")
     expect(page.locator("#learned")).to_contain_text("no prediction")
+
+
+def test_numbers_above_bars_never_touch(opened):
+    page = opened("#predict?operation=mul&modulus=151&test=B4..9", PHONE)
+    expect(page.locator("#accuracy .column")).to_have_count(6)
+    boxes = [value.bounding_box() for value in page.locator("#accuracy .value").all()]
+    assert boxes
+    for left, right in itertools.pairwise(boxes):
+        assert right["x"] - left["x"] - left["width"] > 3
 
 
 def test_a_story_and_another_example(opened):
@@ -186,6 +202,9 @@ def test_an_answer_is_looked_into_digit_by_digit(opened, sum_asked):
     expect(depends.get_by_label(f"digit 2 of the first number, {a[-2]}: 0 %")).to_be_visible()
     digits.nth(-2).focus()
     expect(depends.get_by_label(f"digit 2 of the first number, {a[-2]}: 100 %")).to_be_visible()
+    # The layer shown first is one that looks at the two digits above this one.
+    attends = page.locator("#inside .tokens").last
+    assert attends.locator(".strong").evaluate_all("all => all.map(t => t.firstChild.data)") == [a[-2], b[-2]]
     page.get_by_label("layer").select_option("0")
     expect(page.get_by_label("layer")).to_be_focused()
     expect(digits.nth(-2)).to_have_attribute("aria-pressed", "true")
@@ -243,9 +262,9 @@ def test_runs_are_compared_told_apart_and_reported(opened):
     page = opened("#runs")
     expect(page.locator(".run-group", has_text="runs/broken")).to_contain_text("cannot be read")
     page.get_by_role("button", name="Compare these 2 seeds").click()
-    expect(page.locator("#run-results caption")).to_contain_text("2 seeds")
+    expect(page.locator("#run-results .verdict-title")).to_contain_text("2 seeds")
     page.get_by_role("checkbox", name="runs/products/").check()
-    expect(page.locator("#run-results caption")).to_have_count(2)
+    expect(page.locator("#run-results .verdict-title")).to_have_count(2)
     assert (
         len(
             set(

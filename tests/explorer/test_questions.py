@@ -67,6 +67,13 @@ def test_rows_are_those_of_predict(changes):
     assert [row["length"] for row in reply["rows"]] == [3, 4, 5, 6]
 
 
+def test_one_short_operand():
+    question = USUAL | {"operation": "mul", "train": "0.5*97x2+0.5*98x2", "encoding": "coupled"}
+    assert [row["domain"] for row in predict_rows(test="", **question)["rows"]][-2:] == ["99x2", "100x2"]
+    reply = explain(a="", b="", draw=0, **question)
+    assert reply["hypothesis"] is None and "97x2+98x2" in reply["rule"]
+
+
 BAD = [
     ({"operation": "div"}, "operation", "add, mul"),
     ({"modulus": "x"}, "modulus", "'x'"),
@@ -77,6 +84,9 @@ BAD = [
     ({"train": "E4"}, "train", "E4"),
     ({"train": f"D{MAX_DIGITS + 1}"}, "train", str(MAX_DIGITS)),
     ({"train": "D1..9999"}, "train", str(MAX_DIGITS)),
+    ({"train": "1..9999x2"}, "train", str(MAX_DIGITS)),
+    ({"train": f"2x{MAX_DIGITS + 1}"}, "train", str(MAX_DIGITS)),
+    ({"train": "4x2x2"}, "train", "40x2"),
     ({"encoding": "wavelet"}, "encoding", "wavelet"),
     ({"layout": "plain", "encoding": "coupled"}, "layout", "plain"),
     ({"test": "D1..100,D1..2"}, "test", str(MAX_ROWS)),

@@ -1,6 +1,8 @@
 """The server as a whole: replies, bounds, many clients at once, and its end."""
 
+import html
 import json
+import math
 import random
 import socket
 import time
@@ -17,6 +19,7 @@ WEIRD = [
     *("", " ", "0", "-1", "1e9", "NaN", "null", "true", "[]", "{}", "é", "𝟜", "٣", "\0", "\n", "%00", "\ufeff"),
     *("../..", "/etc/passwd", "'; --", "<b>", "9" * 99, "x" * 201, "D101", "D1..", "1/0*D1", "D5..2", "1" * 150),
 ]
+STRANGER = "modulos"
 SOUND = {
     "operation": ["add", "mul"],
     "modulus": ["", "1", "7", "100", "101", "150", "10" * 15],
@@ -45,7 +48,7 @@ def requests(description: dict, sound: dict, count: int):
     for _ in range(count):
         path, parameters = generator.choice(operations)
         wildness = generator.choice([0, 0.15, 0.6])
-        query = []
+        query = [(STRANGER, "1")] if generator.random() < 0.05 else []
         for name in (parameter["name"] for parameter in parameters):
             wild = generator.random() < wildness
             times = generator.choice([0, 1, 2]) if wild else 1
@@ -65,10 +68,24 @@ def test_no_request_makes_the_server_fail(server):
             assert reply.status_code < 500, (path, query, reply.text)
             if reply.status_code >= 400 and path != "/report":
                 assert set(reply.json()) == {"error", "field"}, (path, query, reply.text)
+            if (STRANGER, "1") in query:
+                assert reply.status_code == 422 and STRANGER in reply.text, (path, query, reply.text)
             seen.add((path, reply.status_code))
     for path in description["paths"]:
         assert (path, 200) in seen, f"{path} was never asked anything sound"
         assert not description["paths"][path]["get"].get("parameters") or (path, 422) in seen, path
+
+
+def test_every_route_refuses_parameters_it_does_not_know(server):
+    with server.client() as client:
+        for path, methods in client.get("/openapi.json").json()["paths"].items():
+            known = [parameter["name"] for parameter in methods["get"].get("parameters", [])]
+            reply = client.get(path, params={name: SOUND[name][0] for name in known} | {STRANGER: "3"})
+            assert reply.status_code == 422, path
+            allowed = f"allowed are {', '.join(known)}" if known else "none is allowed here"
+            assert f"unknown parameter '{STRANGER}': {allowed}" in html.unescape(reply.text), path
+            if path != "/report":
+                assert reply.json()["field"] == STRANGER
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
@@ -145,6 +162,8 @@ def test_attention_is_of_the_place_that_wrote_each_token(server):
         for place, weights in enumerate(layer):
             assert len(weights) == whole and sum(weights) == pytest.approx(1, abs=0.02)
             assert not any(weights[read + place :])
+    spread = [sum(-w * math.log(w) for row in layer for w in row if w) for layer in reply["layers"]]
+    assert reply["sharpest"] == spread.index(min(spread)) != len(spread) - 1
 
 
 def test_a_report_on_chosen_runs(server):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from browser import DESKTOP, PHONE, chromium, overflows, picture, until, watch
+from browser import DESKTOP, PHONE, chromium, overflows, picture, slides_by_itself, until, watch
 from synthetic_runs import synthetic_run
 
 from lengthwise.report.page import Report
@@ -82,15 +82,37 @@ def test_a_legend_hides_a_curve_by_keyboard(browser, report):
     page.context.close()
 
 
-def test_folded_questions_draw_when_a_link_unfolds_them(browser, long_report):
+def test_of_many_questions_the_first_is_open_and_the_others_draw_when_a_link_unfolds_them(browser, long_report):
     page, seen = opened(browser, long_report)
     until(page, "typeof Plotly !== 'undefined'")
-    assert page.locator("details.question[open]").count() == 0
-    assert page.locator(".plot .main-svg").count() == 0
+    asked = page.locator("details.question")
+    assert [question.get_attribute("open") for question in asked.all()] == ["", *[None] * 5]
+    assert asked.last.locator(".main-svg").count() == 0
     page.locator(".verdicts a").last.click()
-    until(page, DRAWN)
-    assert page.locator("details.question[open]").count() == 1
+    until(page, "document.querySelector('details.question:last-of-type .main-svg') !== null")
+    assert page.locator("details.question[open]").count() == 2
     seen.assert_quiet()
+    page.context.close()
+
+
+@pytest.mark.parametrize(("scheme", "arrow"), [("light", (0x00, 0x57, 0x8A)), ("dark", (0x7C, 0xC4, 0xF2))])
+def test_on_a_phone_wide_tables_slide_and_the_page_does_not(browser, report, scheme, arrow):
+    page, seen = opened(browser, report, PHONE, scheme)
+    page.evaluate("document.querySelectorAll('details').forEach((part) => (part.open = true))")
+    assert not overflows(page)
+    slides_by_itself(page.locator(".scroll:has(.verdicts)").last, arrow)
+    slides_by_itself(page.locator("figure .scroll").nth(2), arrow)
+    seen.assert_quiet()
+    page.context.close()
+
+
+def test_a_table_that_fits_has_no_arrow(browser, report):
+    page, _ = opened(browser, report)
+    box = page.locator(".scroll:has(.verdicts)").first
+    assert box.evaluate("box => box.scrollWidth == box.clientWidth")
+    before = box.screenshot()
+    page.add_style_tag(content=".scroll::before { color: red !important }")
+    assert box.screenshot() == before
     page.context.close()
 
 

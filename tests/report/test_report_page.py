@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from fractions import Fraction
 from pathlib import Path
 
@@ -263,15 +264,82 @@ def test_command(folder, tmp_path, capsys):
     assert told["verdicts"] == Report.of([folder]).counts
 
 
-def test_runs_without_records_are_named(folder, tmp_path, capsys):
-    for name in ("one", "two"):
+def test_folders_that_cannot_be_shown_are_named_with_the_reason(tmp_path, capsys):
+    for name in ("good", "empty", "torn", "directory", "status"):
         synthetic_run(tmp_path, ADD, name=name)
-    (tmp_path / "two" / "records.jsonl").write_text("")
-    main(["report", str(tmp_path), "--out", str(tmp_path / "page.html")])
-    assert "left out two: it has no records yet" in capsys.readouterr().out
-    (tmp_path / "one" / "records.jsonl").write_text("")
-    with pytest.raises(InputError, match="one, two has no records yet"):
+    (tmp_path / "empty" / "records.jsonl").write_text("")
+    (tmp_path / "torn" / "records.jsonl").write_text("{}\n")
+    (tmp_path / "directory" / "records.jsonl").unlink()
+    (tmp_path / "directory" / "records.jsonl").mkdir()
+    (tmp_path / "status" / "status.json").write_text("{}")
+    (tmp_path / "foreign<b>").mkdir()
+    (tmp_path / "foreign<b>" / "config.json").write_text('{"architectures": ["GPT2LMHeadModel"]}')
+    whys = {
+        "empty": "it has no records yet",
+        "torn": "line 1 of records.jsonl is no record",
+        "directory": "Is a directory",
+        "status": "status.json tells no status",
+        "foreign<b>": "config.json is no run config: it has no task",
+    }
+    out = tmp_path / "page.html"
+    main(["report", str(tmp_path), "--out", str(out)])
+    told, page = capsys.readouterr().out, out.read_text()
+    lines = re.findall(r"<li><b>(.*?)</b>: (.*?)</li>", page)
+    assert len(lines) == len(whys) == told.count("left out ")
+    for name, why in whys.items():
+        assert re.search(f"left out {name}: .*{why}", told)
+        assert why in dict(lines)[name.replace("<b>", "&lt;b&gt;")]
+    assert str(tmp_path) not in page
+    shutil.rmtree(tmp_path / "good")
+    with pytest.raises(InputError, match=r"nothing to report: directory: .*; empty: it has no records yet; "):
         find_runs([tmp_path])
+
+
+def test_a_page_on_sound_runs_speaks_of_nothing_else(html):
+    assert "Left out" not in html and "Not finished" not in html
+
+
+@pytest.mark.parametrize("status", ["running", "failed"])
+def test_a_run_that_is_not_finished_is_shown_with_its_status(tmp_path, capsys, status):
+    """It is shown as of its last whole evaluation: another may be half written."""
+    synthetic_run(tmp_path, ADD, name="whole")
+    view = synthetic_run(tmp_path, ADD | {"seed": 1}, name="part")
+    view.folder.append([record_maker(view, 400)("D1", share=0.5)])
+    view.folder.set_status(status)
+    main(["report", str(tmp_path), "--out", str(tmp_path / "page.html"), "--json"])
+    standing = f"{status}, shown as of step 300"
+    assert json.loads(capsys.readouterr().out)["unfinished"] == {"part": standing}
+    page = (tmp_path / "page.html").read_text()
+    rows = re.findall(r'<tr><th scope="row"><a .*?</th>', page)
+    assert [f'<small class="standing">{standing}</small>' in row for row in rows] == [False, True]
+    assert f"Not finished: part ({standing})." in page and "Not finished: 1 of 2 runs." in page
+    part, whole = (run.verdicts for run in find_runs([tmp_path]).runs)
+    assert [row.accuracy for row in part] == [row.accuracy for row in whole]
+
+
+def test_a_setting_without_figures_of_its_own_has_no_box(tmp_path):
+    """One evaluation, digits and all else left out: nothing but what stands above for all settings."""
+    for dropout in (0.0, 0.5):
+        view = synthetic_run(tmp_path, ADD | {"model": {"dropout": dropout}}, name=f"d{dropout}", steps=(300,))
+        path, lines = view.folder.records_path, view.folder.records_path.read_text().splitlines(keepends=True)
+        path.write_text("".join(line for line in lines if '"digit:' not in line))
+    page = Report.of([tmp_path]).html()
+    assert '<details class="setting">' not in page and page.count("<figure>") == 2
+
+
+def test_rows_that_were_not_measured_are_not_drawn(tmp_path):
+    """Two settings tested on other domains: neither has empty rows for the other's."""
+    synthetic_run(tmp_path, ADD, name="long")
+    synthetic_run(tmp_path, ADD | {"test": "D1..2", "model": {"dropout": 0.5}}, name="short")
+    (question,) = questions(find_runs([tmp_path]).runs)
+    rows = {
+        setting.runs[0].label: [
+            figure.data[0]["y"]
+            for figure in (*training_figures(question, setting), *digit_figures(question, setting))
+        ]
+        for setting in question.settings
+    }
+    assert rows == {"short": [["D1", "D2"]] * 3, "long": [["D1", "D2", "D3", "D4"]] * 3}
 
 
 @pytest.mark.parametrize(
@@ -279,9 +347,15 @@ def test_runs_without_records_are_named(folder, tmp_path, capsys):
     [
         (None, "no folder"),
         ({}, "no run in"),
-        ({"config.json": "{}"}, "no run in"),
-        ({"config.json": "{", "records.jsonl": '{"run": 1}\n'}, "line 1 of"),
-        ({"config.json": "[", "records.jsonl": ""}, "no records yet"),
+        ({"config.json": "{}"}, "it has no task, train, test"),
+        ({"config.json": "[]"}, "it has no task, train, test"),
+        ({"config.json": CONFIG}, "no records yet"),
+        (
+            {"config.json": CONFIG.replace('"base": 4', '"base": "four"'), "records.jsonl": RECORD},
+            "is no run config",
+        ),
+        ({"config.json": CONFIG, "records.jsonl": '{"run": 1}\n'}, "line 1 of"),
+        ({"config.json": CONFIG, "records.jsonl": ""}, "no records yet"),
         ({"config.json": "{", "records.jsonl": RECORD}, "cannot read"),
         ({"config.json": '{"task": "add"}', "records.jsonl": RECORD}, "it has no train, test"),
         ({"config.json": CONFIG.replace("add", "sub"), "records.jsonl": RECORD}, "unknown operation 'sub'"),

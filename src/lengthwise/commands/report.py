@@ -31,10 +31,11 @@ class ReportCommand:
             content = {
                 "report": str(self.out),
                 "runs": [run.label for run in report.found.runs],
-                "left_out": list(report.found.left_out),
+                "unfinished": {run.label: run.standing for run in report.unfinished},
+                "left_out": dict(report.found.left_out),
                 "verdicts": report.counts,
             }
             return print(json.dumps(content, indent=2))
-        for name in report.found.left_out:
-            print(f"left out {name}: it has no records yet")
+        for one in report.found.left_out:
+            print(f"left out {one}")
         return print(f"{self.out}: {report.summary}")

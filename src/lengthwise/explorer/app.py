@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from html import escape
 from pathlib import Path
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
@@ -19,6 +19,7 @@ from lengthwise.explorer.ask_api import ask_routes
 from lengthwise.explorer.catalogue import Catalogue
 from lengthwise.explorer.guard import Guard
 from lengthwise.explorer.models import Models
+from lengthwise.explorer.parameters import refuse_unknown
 from lengthwise.explorer.predict_api import predict_routes
 from lengthwise.explorer.refusal import RefusedError
 from lengthwise.explorer.runs_api import runs_routes
@@ -48,6 +49,7 @@ def create_app(roots: Sequence[Path], host: str = "127.0.0.1") -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
+        dependencies=[Depends(refuse_unknown)],
         responses={422: {"model": Problem}, 404: {"model": Problem}},
     )
     app.add_middleware(Guard, host=host)

@@ -65,19 +65,23 @@ def ask_routes(catalogue: Catalogue, models: Models) -> APIRouter:
     @router.get("/api/attention", response_model=AttentionReply)
     def attention(model: Name, a: Operand, b: Operand) -> dict[str, Any]:
         """What each token of the answer attended to when it was written."""
-        from lengthwise.explorer.attention import attention_weights
+        from lengthwise.evaluation.attention import attention_weights, sharpest
 
         problem, _, answer = answered(model, a, b)
         ids, positions = problem.sequence(answer)
         with models.computing:
-            layers = attention_weights(problem.run.parts.model, ids, positions)
+            weights = attention_weights(problem.run.parts.model, ids, positions)
         # The token at place t was written by the place before it.
         rows = slice(problem.prompt_length - 1, -1)
+        layers = [by_head[0, 0].mean(0)[rows] for by_head in weights]
         vocabulary = problem.run.parts.layout.vocabulary
         return {
             "tokens": [vocabulary.texts[token] for token in ids[0, 0].tolist()],
             "prompt_length": problem.prompt_length,
-            "layers": [_rounded(weights[0, 0].mean(0)[rows].tolist()) for weights in layers],
+            "layers": [_rounded(layer.tolist()) for layer in layers],
+            # Shown first, as it shows which digits are read: the last layer's attention is often nearly even.
+            # One layer for the whole answer, so that it stays while a reader goes from digit to digit.
+            "sharpest": sharpest(layers),
         }
 
     @router.get("/api/dependence", response_model=DependenceReply)

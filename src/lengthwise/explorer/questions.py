@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lengthwise.arithmetic import Domain, Task, parse_test_domains
+from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
 from lengthwise.arithmetic.task import MAX_BASE, MIN_BASE
 from lengthwise.errors import InputError
 from lengthwise.explorer.bounds import MAX_DIGITS, MAX_MODULUS, MAX_PRODUCT_MODULUS, MAX_ROWS
@@ -16,8 +16,7 @@ from lengthwise.report.tables import percent
 from lengthwise.theory.encodings import check_layout, encoding_facts
 from lengthwise.theory.predict import Case, find_rule, predict
 
-_LENGTHS = re.compile(r"[DB](\d+)(?:\.\.(\d+))?")
-DEFAULT_BEYOND = 5
+_LENGTHS = re.compile(r"[DB](\d+)(?:\.\.(\d+))?|(\d+)(?:\.\.(\d+))?x(\d+)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +101,7 @@ def predict_rows(*, test: str, **question: str) -> dict[str, Any]:
 
 
 def _test_domains(case: Case, test: str) -> list[Domain]:
-    test = test.strip() or f"D1..{min(case.n + DEFAULT_BEYOND, MAX_DIGITS)}"
+    test = test.strip() or default_test(case.train, MAX_DIGITS)
     with typed_in("test"):
         _check_lengths(test)
         domains = parse_test_domains(test, case.task.base)
@@ -128,6 +127,6 @@ def _whole_number(text: str, field: str, least: int, most: int) -> int:
 
 def _check_lengths(text: str) -> None:
     """Before a range is spelled out."""
-    longest = max((int(n) for pair in _LENGTHS.findall(text) for n in pair if n), default=0)
+    longest = max((int(n) for found in _LENGTHS.findall(text) for n in found if n), default=0)
     if longest > MAX_DIGITS:
         raise InputError(f"length {longest} in {text!r} is too long: allowed here is up to {MAX_DIGITS} digits")

@@ -98,6 +98,7 @@ class AttentionReply(BaseModel):
         description="For each layer and each token of the answer, how much the place that wrote it attends to "
         "each token, averaged over heads."
     )
+    sharpest: int = Field(description="The layer, counted from 0, that attends to the fewest tokens.")
 
 
 class CauseReply(BaseModel):

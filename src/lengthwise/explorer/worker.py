@@ -17,20 +17,16 @@ from lengthwise.explorer.refusal import RefusedError
 def judge(*, path: str) -> dict[str, Any]:
     """The verdicts on a run after its last whole evaluation, or why there are none yet."""
     # Reading records takes libraries that a first prediction should not wait for.
-    from lengthwise.records.verdicts import verdicts
     from lengthwise.records.view import RunView
     from lengthwise.report.verdicts import verdict_json
+    from lengthwise.report.whole import last_whole
 
     view = RunView.of(readable(path))
-    predictions, why = view.predictions(), "nothing measured yet"
-    for step in sorted({record.step for record in view.records}, reverse=True):
-        try:
-            rows = verdicts(predictions, str(view.train), view.at(step))
-        except InputError as error:
-            why = str(error)
-            continue
-        return {"step": step, "verdicts": [verdict_json(row) for row in rows], "why": None}
-    return {"step": None, "verdicts": [], "why": why}
+    try:
+        step, rows = last_whole(view, view.predictions())
+    except InputError as error:
+        return {"step": None, "verdicts": [], "why": str(error)}
+    return {"step": step, "verdicts": [verdict_json(row) for row in rows], "why": None}
 
 
 def report(*, paths: list[str]) -> dict[str, Any]:

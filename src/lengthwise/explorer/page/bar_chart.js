@@ -6,7 +6,8 @@ const HEIGHT = 276,
   BOTTOM = 64,
   LEFT = 52,
   NARROWEST = 30;
-const LONGEST_FRACTION = 70;
+const LONGEST_FRACTION = 70,
+  LETTER = 9;
 
 export function barChart(rows, trained) {
   const readout = h(
@@ -76,7 +77,7 @@ function column(row, tick, x, step, y, floor) {
   } else {
     const top = Math.min(y(row.percent), floor - (row.percent > 0 ? 3 : 0));
     group.append(s("rect", { class: "bar", x: middle - width / 2, y: top, width, height: floor - top, rx: 3 }));
-    if (step >= 42)
+    if (step >= LETTER * short(row).length)
       group.append(
         s(
           "text",
@@ -151,7 +152,7 @@ function table(rows) {
     h(
       "tr",
       {},
-      h("td", {}, row.domain),
+      h("th", { scope: "row" }, row.domain),
       h("td", {}, row.hypothesis ?? "no prediction"),
       h("td", {}, row.shown),
       h("td", {}, row.accuracy && row.accuracy.length <= 24 ? row.accuracy : "–"),
@@ -166,7 +167,7 @@ function table(rows) {
     h("summary", {}, "As a table"),
     h(
       "div",
-      { class: "scroll" },
+      { class: "scroll", tabindex: "0", role: "group", "aria-label": "Predictions as a table" },
       h("table", { class: "rows" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows.map(cells))),
     ),
   );

@@ -25,7 +25,7 @@ export class Inside {
     this.show(this.chosen ?? first);
     try {
       this.attention = await getJson("/api/attention", question, signal);
-      this.layer ??= this.attention.layers.length - 1;
+      this.layer ??= this.attention.sharpest;
       if (!signal.aborted) this.draw();
       this.dependence = (await getJson("/api/dependence", question, signal)).causes;
     } catch (error) {
@@ -92,7 +92,7 @@ export class Inside {
 
   attentionPart() {
     if (!this.attention) return [];
-    const { layers, tokens, prompt_length: read } = this.attention;
+    const { layers, sharpest, tokens, prompt_length: read } = this.attention;
     const weights = layers[this.layer][this.chosen];
     const choose = h(
       "select",
@@ -104,7 +104,7 @@ export class Inside {
           document.querySelector("#layer").focus();
         },
       },
-      layers.map((_, i) => h("option", { value: i, selected: i === this.layer }, `${i + 1} of ${layers.length}`)),
+      layers.map((_, i) => h("option", { value: i, selected: i === this.layer }, `${i + 1} of ${layers.length}${i === sharpest ? ", the sharpest" : ""}`)),
     );
     const shown = tokens
       .slice(0, read + this.chosen)

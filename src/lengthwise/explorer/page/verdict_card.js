@@ -5,7 +5,7 @@ import { byGroup, title, verdicts } from "./run_data.js";
 const SIGNS = { holds: ["yes", "✓ holds"], fails: ["no", "✗ fails"], undecided: ["wait", "? undecided"] };
 
 export function verdictCard(some) {
-  return h("section", { class: "card" }, h("h2", {}, "Did the prediction hold?"), byGroup(some).map(verdictTable));
+  return h("section", { class: "card" }, h("h2", {}, "Did the prediction hold?"), byGroup(some).flatMap(verdictTable));
 }
 
 function verdictTable(members) {
@@ -23,7 +23,7 @@ function verdictTable(members) {
     return h(
       "tr",
       {},
-      h("td", {}, first.domain),
+      h("th", { scope: "row" }, first.domain),
       h("td", {}, tally(same.map((v) => v.verdict))),
       h("td", {}, percent(first.percent)),
       h("td", {}, spread(same.map((v) => v.measured.percent))),
@@ -31,24 +31,21 @@ function verdictTable(members) {
       h("td", {}, first.hypothesis ?? "–"),
     );
   });
-  const caption =
+  const name =
     judged.length > 1
       ? `${title(members[0])}, ${judged.length} seeds: mean (lowest to highest)`
       : `${title(members[0])}: ${members[0].name}`;
   const head = ["test on", "verdict", "predicted %", "right %", "as predicted %", "should compute"].map((text) =>
     h("th", { scope: "col" }, text),
   );
-  return h(
-    "div",
-    { class: "scroll", tabindex: "0", role: "group", "aria-label": `Verdicts on ${title(members[0])}` },
+  return [
+    h("h3", { class: "verdict-title" }, name),
     h(
-      "table",
-      { class: "rows" },
-      h("caption", {}, caption),
-      h("thead", {}, h("tr", {}, head)),
-      h("tbody", {}, rows),
+      "div",
+      { class: "scroll", tabindex: "0", role: "group", "aria-label": `Verdicts on ${name}` },
+      h("table", { class: "rows" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)),
     ),
-  );
+  ];
 }
 
 function spread(shares) {

@@ -55,10 +55,15 @@ class Report:
         return verdict_counts(self.found.runs)
 
     @property
+    def unfinished(self) -> list[ShownRun]:
+        return [run for run in self.found.runs if run.standing]
+
+    @property
     def summary(self) -> str:
-        runs = len(self.found.runs)
+        runs, unfinished = len(self.found.runs), len(self.unfinished)
         counts = [f"{count} {COUNTED[word]}" for word, count in self.counts.items() if count]
-        return f"{runs} run{'s' * (runs > 1)}, {', '.join(counts)}"
+        note = f" ({unfinished} not finished)" if unfinished else ""
+        return f"{runs} run{'s' * (runs > 1)}{note}, {', '.join(counts)}"
 
     def html(self) -> str:
         environment = Environment(
@@ -72,6 +77,7 @@ class Report:
         return environment.get_template("report.html").render(
             runs=self.found.runs,
             left_out=self.found.left_out,
+            unfinished=self.unfinished,
             counts=self.counts,
             counted=COUNTED,
             signs=SIGNS,
@@ -143,15 +149,13 @@ def _theory(question: Question, rows: Sequence[Prediction]) -> dict[str, Any]:
 
 
 def _setting_figures(question: Question, setting: Setting) -> list[list[Figure]]:
-    """Figures that belong side by side, together."""
+    """Pairs that belong side by side, then the rest."""
     over_seeds = spread(question, setting)
-    groups = [
-        training_figures(question, setting),
-        digit_figures(question, setting),
-        dependence_figures(setting),
-        [*answer_figures(setting), *([over_seeds] if over_seeds else [])],
-    ]
-    return [group for group in groups if group]
+    measured_beside_theory = [training_figures(question, setting), dependence_figures(setting)]
+    pairs = [group for group in measured_beside_theory if len(group) > 1]
+    rest = [figure for group in measured_beside_theory if len(group) == 1 for figure in group]
+    rest += [*digit_figures(question, setting), *answer_figures(setting), *([over_seeds] if over_seeds else [])]
+    return [*pairs, rest] if rest else pairs
 
 
 def _measured(question: Question) -> Iterator[str]:
@@ -161,6 +165,9 @@ def _measured(question: Question) -> Iterator[str]:
     if judged:
         yield f"{counts[HOLDS]} of {judged} predictions hold."
     yield f"{_between([run.trained.share for run in runs])} right on the training domain."
+    unfinished = [f"{run.label} ({run.standing})" for run in runs if run.standing]
+    if unfinished:
+        yield f"Not finished: {'; '.join(unfinished)}."
     short = [run.label for run in runs if not gate_passed(run.trained)]
     if short:
         yield f"Not yet surely at {100 * GATE:g} % there, so nothing is decided by: {', '.join(short)}."
@@ -176,11 +183,8 @@ def _between(shares: Sequence[float]) -> str:
 
 def _settings_of(run: ShownRun) -> list[tuple[str, str]]:
     """What a run folder says of itself, for the end of the page."""
-    folder = run.view.folder
-    found = [("config.json", run.view.config)]
-    if (folder.path / "environment.json").exists():
-        found.append(("environment.json", folder.environment()))
-    return [(name, json.dumps(content, indent=2)) for name, content in found]
+    found = {"config.json": run.view.config, "environment.json": run.environment}
+    return [(name, json.dumps(content, indent=2)) for name, content in found.items() if content is not None]
 
 
 @lru_cache(maxsize=1)

@@ -29,12 +29,19 @@ function buttons(place) {
   return [...place.closest("figure").querySelectorAll(".legend button")];
 }
 
+// How many of these names stand side by side below a heat map, whose other parts take 110 pixels.
+function roomFor(names, width) {
+  const longest = Math.max(...names.map((name) => name.length));
+  return Math.max(2, Math.floor((width - 110) / (7 * longest + 6)));
+}
+
 function themed(place, onPaper) {
   const plot = plots[Number(place.dataset.plot)];
   const heat = [0, 1, 2].map((i) => [i / 2, colour(`heat-${i}`)]);
   const text = JSON.stringify(plot).replaceAll('"INK"', JSON.stringify(colour("ink"))).replaceAll('"HEAT"', JSON.stringify(heat));
   const { data, layout } = JSON.parse(text);
   buttons(place).forEach((button, index) => (data[index].visible = button.ariaPressed === "true"));
+  if (layout.xaxis.nticks) layout.xaxis.nticks = Math.min(layout.xaxis.nticks, roomFor(data[0].x, place.clientWidth));
   const axis = { gridcolor: colour("grid"), linecolor: colour("line"), zeroline: false, automargin: true, fixedrange: true };
   return [
     data,

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
 from lengthwise.records.schema import TRUTH, Record
-from lengthwise.records.verdicts import Measured, Verdict, verdicts
+from lengthwise.records.verdicts import Measured, Verdict
 from lengthwise.records.view import RunView
+from lengthwise.report.whole import Judged, last_whole
 from lengthwise.theory.predict import Case, Prediction, predict_case
 
 predict_once = lru_cache(maxsize=None)(predict_case)
@@ -17,6 +19,7 @@ predict_once = lru_cache(maxsize=None)(predict_case)
 
 
 DIGIT = "digit:"
+UNFINISHED = ("running", "failed")
 NEEDED = ("task", "train", "test", "encoding", "layout", "base", "seed")
 
 
@@ -32,11 +35,30 @@ class ShownRun:
         return [predict_once(case) for case in cases]
 
     @cached_property
+    def _judged(self) -> Judged:
+        return last_whole(self.view, self.predictions)
+
+    @property
     def verdicts(self) -> list[Verdict]:
-        try:
-            return verdicts(self.predictions, str(self.view.train), self.view.at(self.view.last_step))
-        except InputError as error:
-            raise InputError(f"{self.label}: {error}") from None
+        return self._judged.verdicts
+
+    @property
+    def step(self) -> int:
+        """The evaluation that is shown as the last."""
+        return self._judged.step
+
+    @cached_property
+    def standing(self) -> str:
+        """Why its numbers are not the last word; empty for a finished run."""
+        status, as_of = self.view.folder.status(), f"shown as of step {self.step:,}"
+        if status in UNFINISHED:
+            return f"{status}, {as_of}"
+        return f"last evaluation cut short, {as_of}" if self.step < self.view.last_step else ""
+
+    @cached_property
+    def environment(self) -> Any:
+        folder = self.view.folder
+        return folder.environment() if (folder.path / "environment.json").exists() else None
 
     @cached_property
     def _counts(self) -> dict[tuple[str, str, str], dict[int, Record]]:
@@ -61,20 +83,29 @@ class ShownRun:
     @property
     def trained(self) -> Measured:
         """Accuracy on the training domain, after the last evaluation."""
-        record = self._counts[str(self.view.train), TRUTH, "exact"][self.view.last_step]
+        record = self._counts[str(self.view.train), TRUTH, "exact"][self.step]
         return Measured(record.correct or 0, record.total, record.selection == "enumerated")
 
     @property
     def last_counts(self) -> list[Record]:
         """What was counted at the last evaluation, by forcing or by decoding."""
-        return [record for record in self.view.at(self.view.last_step) if record.correct is not None]
+        return [record for record in self.view.at(self.step) if record.correct is not None]
+
+
+class LeftOut(NamedTuple):
+    """A folder that has a config.json, yet is no run that can be shown."""
+
+    name: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.why}"
 
 
 @dataclass(frozen=True)
 class FoundRuns:
     runs: tuple[ShownRun, ...]
-    left_out: tuple[str, ...]
-    """Runs found that have no records yet."""
+    left_out: tuple[LeftOut, ...]
 
 
 def find_runs(paths: Sequence[Path]) -> FoundRuns:
@@ -83,43 +114,47 @@ def find_runs(paths: Sequence[Path]) -> FoundRuns:
     folders = sorted({folder.resolve() for path in paths for folder in _folders(path)})
     names = _labels(folders)
     shown: list[ShownRun] = []
-    left_out: list[str] = []
+    left_out: list[LeftOut] = []
     for folder, name in zip(folders, names, strict=True):
-        view = RunView.of(folder)
-        if view.records:
-            _check_config(view)
-            shown.append(ShownRun(view, name))
-        else:
-            left_out.append(name)
+        try:
+            shown.append(_readable(ShownRun(RunView.of(folder), name)))
+        except (InputError, OSError) as error:
+            # The page may be sent to others: it names no place on this machine.
+            left_out.append(LeftOut(name, str(error).replace(f"{folder}/", "")))
     if not shown:
-        raise InputError(f"{', '.join(left_out)} has no records yet: nothing to report")
+        raise InputError(f"nothing to report: {'; '.join(map(str, left_out))}")
     return FoundRuns(tuple(shown), tuple(left_out))
 
 
 def _folders(path: Path) -> list[Path]:
     if not path.is_dir():
         raise InputError(f"no folder {path}: allowed are run folders, and folders that hold some")
-    if _is_run(path):
+    if (path / "config.json").is_file():
         return [path]
-    inside = sorted(config.parent for config in path.rglob("config.json") if _is_run(config.parent))
+    inside = [config.parent for config in path.rglob("config.json")]
     if not inside:
         raise InputError(f"no run in {path}: a run folder has config.json and records.jsonl")
     return inside
 
 
-def _is_run(path: Path) -> bool:
-    return (path / "config.json").is_file() and (path / "records.jsonl").is_file()
+def _readable(run: ShownRun) -> ShownRun:
+    """The run, if everything that will be shown of it can be read."""
+    _check_config(run.view)
+    if not run.view.records:
+        raise InputError("it has no records yet")
+    _ = run.standing, run.environment
+    return run
 
 
 def _check_config(view: RunView) -> None:
-    place, config = view.folder.path / "config.json", view.config
+    config = view.config
     missing = [key for key in NEEDED if not isinstance(config, dict) or key not in config]
     if missing:
-        raise InputError(f"{place} is no run config: it has no {', '.join(missing)}")
+        raise InputError(f"config.json is no run config: it has no {', '.join(missing)}")
     try:
-        _ = view.task, view.train, view.tests, view.layout
-    except InputError as error:
-        raise InputError(f"{place} is no run config: {error}") from None
+        _ = view.task, view.train, view.tests, view.layout, int(view.seed)
+    except (InputError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"config.json is no run config: {error}") from None
 
 
 def _labels(folders: Sequence[Path]) -> list[str]:

@@ -27,20 +27,23 @@ def training_figures(question: Question, setting: Setting) -> list[Figure]:
     """Heat maps of domain by step: how often it is right, and how often it does as predicted."""
     if len(setting.steps) < 3:
         return []
-    figures = [_through_training(question, setting, "Right answers through training", lambda domain: TRUTH)]
-    if question.predicted:
-        references = {domain: str(row.hypothesis) for domain, row in question.predictions.items()}
-        title = "Agreement with theory through training"
-        figures.append(_through_training(question, setting, title, references.__getitem__))
-    return figures
+    references = {domain: str(row.hypothesis) for domain, row in question.predictions.items()}
+    found = [
+        _through_training(question, setting, "Right answers through training", lambda domain: TRUTH),
+        _through_training(question, setting, "Agreement with theory through training", references.__getitem__),
+    ]
+    return [figure for figure in found if figure is not None]
 
 
 def _through_training(
     question: Question, setting: Setting, title: str, reference: Callable[[Domain], str]
-) -> Figure:
-    means = {
+) -> Figure | None:
+    every = {
         domain: setting.mean(lambda run, d=domain: run.shares(d, reference(d))) for domain in question.domains
     }
+    means = {domain: values for domain, values in every.items() if values}
+    if not means:
+        return None
     steps = thinned(sorted({step for values in means.values() for step in values}), MOST_COLUMNS)
     grid = Grid(
         rows=[str(domain) for domain in means],
@@ -67,10 +70,11 @@ def digit_figures(question: Question, setting: Setting) -> list[Figure]:
 
 
 def _digits_at_the_end(question: Question, setting: Setting) -> Figure | None:
-    means = {domain: _last_digits(setting, domain) for domain in question.domains}
-    places = sorted({place for values in means.values() for place in values}, reverse=True)
-    if not places:
+    every = {domain: _last_digits(setting, domain) for domain in question.domains}
+    means = {domain: values for domain, values in every.items() if values}
+    if not means:
         return None
+    places = sorted({place for values in means.values() for place in values}, reverse=True)
     grid = Grid(
         rows=[str(domain) for domain in means],
         columns=[str(place) for place in places],
@@ -79,7 +83,7 @@ def _digits_at_the_end(question: Question, setting: Setting) -> Figure | None:
     lowest = ", ".join(
         f"{domain} digit {min(values, key=lambda k: values[k])} at {shown(min(values.values()))} %"
         for domain, values in means.items()
-        if values and min(values.values()) < 0.99
+        if min(values.values()) < 0.99
     )
     return heat_map(
         grid,
@@ -130,7 +134,7 @@ def _digits_through_training(setting: Setting, domain: Domain) -> Figure | None:
         alt=f"Share of right digits on {domain} against training steps, a curve per digit. At the end: {ends}.",
         data=traces,
         layout={
-            "xaxis": {"title": axis_title("training step")},
+            "xaxis": {"title": axis_title("training step"), "tickformat": ","},
             "yaxis": percent_axis("right digits"),
             "height": 400,
         },

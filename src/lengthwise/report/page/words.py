@@ -40,15 +40,18 @@ def domain_words(domain: Domain) -> str:
     ('the longer operand has 4 digits', 'both operands have 2 or 3 digits')
     >>> domain_words(Domain.parse("D1..4"))
     'the longer operand has 1 to 4 digits'
+    >>> domain_words(Domain.parse("40x2")), domain_words(Domain.parse("1..5x1"))
+    ('a has 40 digits, b has 2', 'a has 1 to 5 digits, b has 1')
     """
-    kinds, leads = {part.kind for part in domain.parts}, {part.lead for part in domain.parts}
-    if len(kinds) > 1 or len(leads) > 1:
+    families = {part.family for part in domain.parts}
+    if len(families) > 1:
         return f"a mixture: {domain}"
-    lengths = [part.length for part in domain.parts]
-    one = lengths == [1]
-    digits = f"{_lengths(lengths)} digit{'' if one else 's'}"
-    who = "the longer operand has" if kinds == {"D"} else "both operands have"
-    (lead,) = leads
+    ((kind, lead, b_digits),) = families
+    lengths = [part.lengths[0] for part in domain.parts]
+    digits = f"{_lengths(lengths)} digit{'' if lengths == [1] else 's'}"
+    if b_digits is not None:
+        return f"a has {digits}, b has {b_digits}"
+    who = "the longer operand has" if kind == "D" else "both operands have"
     return f"{who} {digits}" + ("" if lead is None else f", leading digits {lead} or more")
 
 
@@ -108,7 +111,7 @@ def _next(before: Domain, after: Domain) -> bool:
     if len(before.parts) != 1 or len(after.parts) != 1:
         return False
     (first,), (second,) = before.parts, after.parts
-    return (first.kind, first.lead, first.length + 1) == (second.kind, second.lead, second.length)
+    return (first.family, first.lengths[0] + 1) == (second.family, second.lengths[0])
 
 
 def grouped_predictions(predictions: Iterable[Prediction]) -> list[list[Prediction]]:

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from lengthwise.explorer.attention import attention_weights
+from lengthwise.evaluation.attention import attention_weights, sharpest
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import ENCODINGS
@@ -50,3 +50,9 @@ def test_a_model_is_left_as_it_was():
     model = build("learned")
     attention_weights(model, torch.zeros(1, 1, 3, dtype=torch.long), torch.arange(3).view(1, 1, -1))
     assert not any(block.attention._forward_pre_hooks for block in model.blocks)
+
+
+def test_the_sharpest_layer_attends_to_the_fewest_tokens():
+    even, one, two = torch.full((3, 4), 0.25), torch.eye(4)[:3], torch.tensor([[0.5, 0.5, 0.0, 0.0]]).expand(3, 4)
+    assert sharpest([even, two]) == 1
+    assert sharpest([even, one, two]) == 1

@@ -1,0 +1,86 @@
+"""What a model attends to: the weights of every layer, which fused attention never shows.
+
+Shapes: M members, B batch, T tokens, H heads, D head width, Q queries, the last of K keys.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+
+from lengthwise.model.gpt import GPT, Pass
+from lengthwise.model.positions import Encoding, Relation
+
+
+class Met(NamedTuple):
+    """Queries [M, B, H, Q, D], keys [M, B, H, K, D] and bias as they meet in attention."""
+
+    q: Tensor
+    k: Tensor
+    bias: Tensor | None
+
+    def weights(self) -> Tensor:
+        """softmax(q k / sqrt(D) + bias), over the keys up to each query's own: float32 [M, B, H, Q, K]."""
+        scores = self.q.float() @ self.k.float().mT / math.sqrt(self.q.shape[-1])
+        if self.bias is not None:
+            scores = scores + self.bias
+        queries, keys = scores.shape[-2:]
+        later = torch.ones(queries, keys, dtype=torch.bool, device=scores.device).triu(keys - queries + 1)
+        return scores.masked_fill(later, -math.inf).softmax(-1)
+
+    def some(self, first: int, last: int) -> "Met":
+        """Queries `first` to `last` - 1 alone, with the keys that these may see."""
+        keys = self.k.shape[-2] - self.q.shape[-2] + last
+        bias = None if self.bias is None else self.bias[..., first:last, :keys]
+        return Met(self.q[..., first:last, :], self.k[..., :keys, :], bias)
+
+
+class Witness:
+    """Stands in for an encoding during a pass, and keeps queries, keys and bias."""
+
+    def __init__(self, encoding: Encoding, seen: list[Met]) -> None:
+        self.encoding, self.seen = encoding, seen
+
+    def attend(self, q: Tensor, k: Tensor, relation: Relation) -> Met:
+        met = Met(*self.encoding.attend(q, k, relation))
+        self.seen.append(met)
+        return met
+
+
+@torch.no_grad()
+def watch(model: GPT, ids: Tensor, positions: Tensor, tail: int | None = None) -> tuple[Tensor, list[Met]]:
+    """The logits of a pass, and what met in each layer, in the order they are applied. With `tail`, the last
+    layer has the last `tail` queries alone.
+
+    No other pass of this model may run meanwhile.
+    """
+    seen: list[Met] = []
+    hooks = [
+        cast(nn.Module, block.attention).register_forward_pre_hook(_introduce(seen)) for block in model.blocks
+    ]
+    try:
+        return model(ids, positions, tail=tail), seen
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def attention_weights(model: GPT, ids: Tensor, positions: Tensor) -> list[Tensor]:
+    """Of each layer: [M, B, H, T, T], queries by keys."""
+    return [met.weights() for met in watch(model, ids, positions)[1]]
+
+
+def sharpest(layers: Sequence[Tensor]) -> int:
+    """Which of the layers, whose weights are [..., K], attends to the fewest tokens: that of least entropy."""
+    entropies = [-torch.xlogy(weights, weights).sum(-1).mean().item() for weights in layers]
+    return entropies.index(min(entropies))
+
+
+def _introduce(seen: list[Met]) -> Callable[[nn.Module, tuple[Any, ...]], tuple[Tensor, Pass]]:
+    def replace(module: nn.Module, arguments: tuple[Any, ...]) -> tuple[Tensor, Pass]:
+        x, run = arguments
+        return x, run._replace(encoding=Witness(run.encoding, seen))
+
+    return replace

@@ -19,7 +19,9 @@ FEASIBLE = 12_000
 def cases(draw):
     base, size = draw(st.integers(2, 12)), draw(st.integers(1, 3))
     lead = draw(st.none() | st.integers(1, base - 1))
-    part = Part(draw(st.sampled_from("DB")), draw(st.integers(1, size + 2)), lead, base)
+    length, other = draw(st.integers(1, size + 2)), draw(st.integers(1, size + 2))
+    kind = draw(st.sampled_from("DBx"))
+    part = Part.of_lengths(length, other, base) if kind == "x" else Part(kind, length, lead, base)
     assume(part.size <= FEASIBLE)
     operation, modulus = draw(st.sampled_from(["add", "mul"])), draw(st.none() | st.integers(1, 40))
     kinds = ["truncated", "windowed"] if (operation, modulus) == ("add", None) else ["truncated"]
@@ -35,7 +37,7 @@ def test_equals_enumeration(case):
 
 @pytest.mark.parametrize("modulus", [50, 51, 100, 101, 150, 151, 200, 201])
 @pytest.mark.parametrize("operation", ["add", "mul"])
-@pytest.mark.parametrize("domain", ["D2", "B2", "D3[lead>=7]"])
+@pytest.mark.parametrize("domain", ["D2", "B2", "D3[lead>=7]", "3x1", "2x3"])
 def test_equals_enumeration_on_the_papers_moduli(operation, modulus, domain):
     case = Task(operation, modulus), Hypothesis("truncated", 1), Domain.parse(domain)
     assert accuracy(*case) == enumerated_accuracy(*case)

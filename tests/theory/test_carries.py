@@ -28,6 +28,14 @@ def test_counts_equal_enumeration(kind, length, base):
     assert chain_counts(part) == [seen[k] for k in range(length + 1)]
 
 
+@settings(max_examples=60)
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(2, 5))
+def test_counts_of_operands_of_unequal_lengths(a_digits, b_digits, base):
+    part = Part.of_lengths(a_digits, b_digits, base)
+    seen = Counter(longest_chain(a, b, base) for a, b in all_pairs(Domain((part,), (Fraction(1),))))
+    assert chain_counts(part) == [seen[k] for k in range(part.length + 1)]
+
+
 def test_distribution_of_a_long_sum_is_a_distribution():
     distribution = chain_distribution(Domain.parse("D60"))
     assert sum(distribution) == 1

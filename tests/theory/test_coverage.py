@@ -12,14 +12,16 @@ from lengthwise.theory.coverage import coverage
 
 @settings(max_examples=80)
 @given(
-    st.sampled_from("DB"),
-    st.integers(1, 3),
+    st.sampled_from("DBx"),
+    st.tuples(st.integers(1, 3), st.integers(1, 3)),
     st.integers(2, 5),
     st.booleans(),
     st.none() | st.integers(1, 30),
 )
-def test_equals_what_enumeration_meets(kind, length, base, bounded, modulus):
-    domain = Domain((Part(kind, length, base - 1 if bounded else None, base),), (Fraction(1),))
+def test_equals_what_enumeration_meets(kind, lengths, base, bounded, modulus):
+    lead = base - 1 if bounded else None
+    part = Part.of_lengths(*lengths, base) if kind == "x" else Part(kind, lengths[0], lead, base)
+    domain = Domain((part,), (Fraction(1),))
     task = Task("add", modulus, base)
     for row in coverage(task, domain):
         i = row.position - 1

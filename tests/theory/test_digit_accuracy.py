@@ -13,7 +13,7 @@ def weighted_pairs(domain):
 
 
 @pytest.mark.parametrize("base", [2, 3])
-@pytest.mark.parametrize("text", ["D1", "D3", "B3", "D2+D3", "D1..3", "D3[lead>=1]"])
+@pytest.mark.parametrize("text", ["D1", "D3", "B3", "D2+D3", "D1..3", "D3[lead>=1]", "3x1", "2x3", "1..3x2"])
 def test_equals_counting(base, text):
     domain, task = Domain.parse(text, base), Task.parse("add", base)
     pairs = weighted_pairs(domain)
@@ -25,7 +25,7 @@ def test_equals_counting(base, text):
             assert digit_accuracy(hypothesis, domain, position) == counted
 
 
-@pytest.mark.parametrize("text", ["D1", "D2", "B2", "D2[lead>=6]", "D1+D2"])
+@pytest.mark.parametrize("text", ["D1", "D2", "B2", "D2[lead>=6]", "D1+D2", "2x1"])
 def test_shares_of_digits_equal_counting(text):
     domain = Domain.parse(text)
     pairs = weighted_pairs(domain)

@@ -39,7 +39,16 @@ def weighted_r2(cells):
 
 @pytest.mark.parametrize(
     ("text", "base", "width"),
-    [("D2", 2, 5), ("D1", 3, 4), ("D2", 3, 4), ("B2", 3, 4), ("D2[lead>=2]", 3, 4), ("0.25*D1+0.75*D2", 3, 4)],
+    [
+        ("D2", 2, 5),
+        ("D1", 3, 4),
+        ("D2", 3, 4),
+        ("B2", 3, 4),
+        ("D2[lead>=2]", 3, 4),
+        ("0.25*D1+0.75*D2", 3, 4),
+        ("3x1", 2, 5),
+        ("1x2", 3, 4),
+    ],
 )
 def test_the_ceiling_is_what_the_best_function_reaches(text, base, width):
     domain = Domain.parse(text, base)

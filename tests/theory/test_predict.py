@@ -88,11 +88,25 @@ def test_encodings_without_a_theorem(encoding):
     assert (row.accuracy, row.generalizes, row.within_theorem) == (None, None, False)
 
 
-@pytest.mark.parametrize("train", ["B4", "D4[lead>=6]"])
+@pytest.mark.parametrize("train", ["B4", "D4[lead>=6]", "4x2", "4x1", "1x4"])
 def test_training_domains_outside_the_assumption(train):
     own, other = predict("add", train, f"{train},D3").rows
     assert own.accuracy == 1 and str(own.hypothesis) == "truth"
     assert other.accuracy is None and other.generalizes is None
+
+
+def test_one_short_operand_in_training_leaves_theory_silent_but_for_what_it_saw():
+    rows = predict("mul", train="1..4x2+2x2", test="1..5x2,D2,B2,4x1,2x4", encoding="coupled").rows
+    assert {str(row.domain) for row in rows if str(row.hypothesis) == "truth"} == {
+        "1x2",
+        "2x2",
+        "3x2",
+        "4x2",
+        "B2",
+    }
+    others = [row for row in rows if row.hypothesis is None]
+    assert {str(row.domain) for row in others} == {"5x2", "D2", "4x1", "2x4"}
+    assert all(row.accuracy is None and "leaves digit pairs at position 4 unseen" in row.rule for row in others)
 
 
 def test_natural_layouts():

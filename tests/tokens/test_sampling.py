@@ -150,6 +150,13 @@ def test_refusals():
         sampler_of("D5", mode="even")
     with pytest.raises(InputError, match=r"length 101 .* allowed is up to 100"):
         sampler_of("D101", mode="chains")
+    with pytest.raises(InputError, match="4x2 has no sampling mode chains: allowed are parts such as D4 and B4"):
+        sampler_of("D4+4x2", mode="chains")
+    for side in ("train", "test"):
+        with pytest.raises(
+            InputError, match=r"2x40 in base 4 cannot keep test problems back: .* 3 digits or more"
+        ):
+            sampler_of("2x40", 4, side=side)
     with pytest.raises(InputError, match="D3 has 990000 pairs: allowed are 10000"):
         enumerate_pairs(Part("D", 3))
 
@@ -168,6 +175,11 @@ TINY = [
     ("D1[lead>=3]", 10),
     ("D1", 36),
     ("D5", 2),
+    ("1x1", 10),
+    ("3x1", 4),
+    ("1x3", 4),
+    ("2x3", 3),
+    ("4x2", 2),
 ]
 
 
@@ -180,7 +192,7 @@ def test_uniform_over_two_digits():
     assert_distributed(draw("D2", count=200_000), uniform_over(pairs_of(Domain.parse("D2"))))
 
 
-@pytest.mark.parametrize("text", ["0.2*D1+0.5*D2+0.3*B3", "D1..3", "D2+B2", "1/3*D2+2/3*D1"])
+@pytest.mark.parametrize("text", ["0.2*D1+0.5*D2+0.3*B3", "D1..3", "D2+B2", "1/3*D2+2/3*D1", "1..3x2", "2x1+D2"])
 def test_mixtures(text):
     domain = Domain.parse(text, 3)
     assert_distributed(draw(text, 3), {pair: domain.weight(pair) for pair in pairs_of(domain)})
@@ -208,7 +220,7 @@ def test_paper_mode(text, base):
     assert_distributed(draw(text, base, mode="paper"), exact)
 
 
-@pytest.mark.parametrize("text, base", [("D1", 10), ("B2", 3), ("D2[lead>=2]", 4)])
+@pytest.mark.parametrize("text, base", [("D1", 10), ("B2", 3), ("D2[lead>=2]", 4), ("3x1", 4), ("2x3", 3)])
 @pytest.mark.parametrize("mode", ["paper", "balanced"])
 def test_modes_leave_other_parts_uniform(text, base, mode):
     assert_distributed(draw(text, base, mode=mode), uniform_over(pairs_of(Domain.parse(text, base))))
@@ -227,6 +239,12 @@ def test_balanced_lengths(base):
     weighted = {pair: 0.8 / 11 if 6 in pair else 0.2 / 9 for pair in lengths if max(pair) >= 5}
     drawn = draw("0.2*D5+0.8*D6", base, mode="balanced")
     assert_distributed(lengths_of(drawn, base), weighted)
+
+
+def test_balanced_counts_a_part_of_given_lengths_as_one_pair_of_lengths():
+    lengths = [*product(range(1, 4), repeat=2), (6, 2)]
+    mixed = {**uniform_over(lengths)}
+    assert_distributed(lengths_of(draw("D1+D2+D3+6x2", mode="balanced"), 10), mixed)
 
 
 def test_balanced_is_uniform_within_lengths():
@@ -290,7 +308,10 @@ def test_chains_of_long_numbers_and_mixtures():
 
 # --- reserved problems ------------------------------------------------------------------------------------
 
-RESERVING = [("D3", 10), ("B3", 10), ("D3[lead>=3]", 10), ("D7", 2), ("D5", 3), ("D4", 5), ("D3", 36)]
+RESERVING = [
+    *(("D3", 10), ("B3", 10), ("D3[lead>=3]", 10), ("D7", 2), ("D5", 3), ("D4", 5), ("D3", 36)),
+    *(("3x1", 10), ("1x3", 10), ("2x3", 10), ("7x2", 2), ("5x7", 2), ("5x1", 4), ("3x4", 4)),
+]
 
 
 def reserved_set(part):
@@ -302,7 +323,7 @@ def reserved_set(part):
 
 def test_low_digits():
     assert [low_digits(base) for base in (2, 3, 4, 9, 10, 36)] == [4, 3, 2, 2, 1, 1]
-    expected = {"D2": False, "D3": True, "B3": True, "D3[lead>=9]": True, "B2": False}
+    expected = {"D2": False, "D3": True, "B3": True, "D3[lead>=9]": True, "B2": False, "3x1": True, "2x1": False}
     assert {text: reserves(Domain.parse(text).parts[0]) for text in expected} == expected
 
 
@@ -340,7 +361,7 @@ def test_small_parts_reserve_nothing():
         assert not is_reserved(*enumerate_pairs(part), base).any()
 
 
-@pytest.mark.parametrize("text, base", [("D7", 2), ("D5[lead>=2]", 3)])
+@pytest.mark.parametrize("text, base", [("D7", 2), ("D5[lead>=2]", 3), ("5x2", 3), ("1x3", 10)])
 def test_sides_are_uniform(text, base):
     domain = Domain.parse(text, base)
     reserved = reserved_set(domain.parts[0])
@@ -372,7 +393,9 @@ def pair_set(a, b, base=10):
     return list(zip(to_ints(a, base), to_ints(b, base), strict=True))
 
 
-@pytest.mark.parametrize("text, size", [("D1+D2+D3+D6", 2003), ("D3+B3", 50_000), ("0.9*D3+0.1*B3", 990_000)])
+@pytest.mark.parametrize(
+    "text, size", [("D1+D2+D3+D6", 2003), ("D3+B3", 50_000), ("0.9*D3+0.1*B3", 990_000), ("1..5x2", 3000)]
+)
 def test_fixed_set(text, size):
     domain = Domain.parse(text)
     fixed = FixedSet(domain, size, seed=3, width=7)

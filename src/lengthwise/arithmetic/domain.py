@@ -8,6 +8,8 @@
 (Fraction(3, 5), Fraction(2, 5))
 >>> str(Domain.parse("D1..4")), [str(d) for d in parse_test_domains("D1..3,B4")]
 ('D1..4', ['D1', 'D2', 'D3', 'B4'])
+>>> str(Domain.parse("1..40x2")), [str(d) for d in parse_test_domains("8..9x2,40x2")]
+('1..40x2', ['8x2', '9x2', '40x2'])
 """
 
 import re
@@ -16,86 +18,23 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Self
 
-from lengthwise.arithmetic.task import check_base, digit_count
+from lengthwise.arithmetic.part import MAX_LENGTH, Part
+from lengthwise.arithmetic.task import Task, check_base, digit_count
 from lengthwise.errors import InputError
 
-MAX_LENGTH = 10_000
-
 GRAMMAR = (
-    "allowed are D4 (the longer operand has 4 digits), B4 (both have 4), D4[lead>=6], D1..4, D4+D5 and "
-    "0.6*D6+0.4*D7"
+    "allowed are D4 (the longer operand has 4 digits), B4 (both have 4), 40x2 (a has 40, b has 2), D4[lead>=6], "
+    "D1..4, 1..40x2, D4+D5 and 0.6*D6+0.4*D7"
 )
+
+BEYOND = 5
+"""How far the usual test lengths go beyond training."""
 
 _TERM = re.compile(
     r"(?:(?P<weight>\d+(?:\.\d+)?|\.\d+|\d+/\d+)\s*\*\s*)?"
-    r"(?P<kind>[DB])(?P<first>\d+)(?:\.\.(?P<last>\d+))?(?:\[lead>=(?P<lead>\d+)\])?"
+    r"(?P<kind>[DB])?(?P<first>\d+)(?:\.\.(?P<last>\d+))?"
+    r"(?:\[lead>=(?P<lead>\d+)\]|x(?P<second>\d+))?"
 )
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Part:
-    """All pairs of one kind and length: D4, B4 or D4[lead>=6].
-
-    Below its top digit a pair of a part is free, so a part is told by the pairs of top digits it holds:
-    both at least `lowest_lead`, and not both zero unless the length is 1.
-    """
-
-    kind: str
-    length: int
-    lead: int | None = None
-    base: int = 10
-
-    def __post_init__(self) -> None:
-        check_base(self.base)
-        if not 1 <= self.length <= MAX_LENGTH:
-            raise InputError(f"length {self.length} in {self} is out of range: allowed is 1 to {MAX_LENGTH}")
-        if self.lead is not None and not 1 <= self.lead < self.base:
-            raise InputError(
-                f"lead {self.lead} in {self} is no leading digit: allowed is 1 to {self.base - 1} "
-                f"in base {self.base}"
-            )
-
-    def __str__(self) -> str:
-        return f"{self.kind}{self.length}" + ("" if self.lead is None else f"[lead>={self.lead}]")
-
-    @property
-    def lowest_lead(self) -> int:
-        """The smallest top digit that both operands may have."""
-        if self.lead is not None:
-            return self.lead
-        return 1 if self.kind == "B" and self.length > 1 else 0
-
-    @property
-    def skips_zero_lead(self) -> bool:
-        """Whether top digits (0, 0) are left out: such a pair is shorter than this part's length."""
-        return self.lowest_lead == 0 and self.length > 1
-
-    @property
-    def lead_pairs(self) -> list[tuple[int, int]]:
-        digits = range(self.lowest_lead, self.base)
-        pairs = [(x, y) for x in digits for y in digits]
-        return pairs[1:] if self.skips_zero_lead else pairs
-
-    @property
-    def lead_pair_count(self) -> int:
-        return (self.base - self.lowest_lead) ** 2 - self.skips_zero_lead
-
-    @property
-    def size(self) -> int:
-        return self.lead_pair_count * self.base ** (2 * (self.length - 1))
-
-    @property
-    def rectangles(self) -> tuple[tuple[range, range], ...]:
-        """The part as disjoint products of two intervals."""
-        unit, end = self.base ** (self.length - 1), self.base**self.length
-        if not self.skips_zero_lead:
-            side = range(self.lowest_lead * unit, end)
-            return ((side, side),)
-        return ((range(unit, end), range(end)), (range(unit), range(unit, end)))
-
-    def __contains__(self, pair: tuple[int, int]) -> bool:
-        a, b = pair
-        return any(a in rows and b in columns for rows, columns in self.rectangles)
 
 
 @dataclass(frozen=True)
@@ -133,10 +72,10 @@ class Domain:
         equal = len(set(self.weights)) == 1
         if not equal:
             return "+".join(f"{_weight_text(w)}*{part}" for w, part in zip(self.weights, self.parts, strict=True))
-        first, last = self.parts[0], self.parts[-1]
-        run = tuple(Part(first.kind, n, None, self.base) for n in range(first.length, last.length + 1))
-        if len(self.parts) > 2 and run == self.parts:
-            return f"{first.kind}{first.length}..{last.length}"
+        first, digits = self.parts[0], [part.lengths[0] for part in self.parts]
+        alike = first.lead is None and len({part.family for part in self.parts}) == 1
+        if len(digits) > 2 and alike and digits == list(range(digits[0], digits[-1] + 1)):
+            return first.named(f"{digits[0]}..{digits[-1]}")
         return "+".join(map(str, self.parts))
 
     @property
@@ -148,18 +87,22 @@ class Domain:
         """The longest operand."""
         return max(part.length for part in self.parts)
 
+    def answer_digits(self, task: Task) -> int:
+        """Digits that hold the answer to every pair."""
+        return max(task.answer_digits(*part.lengths) for part in self.parts)
+
     @cached_property
     def size(self) -> int:
         """How many distinct pairs the mixture holds (a part inside another counts once)."""
-        return sum(part.size for part in self.parts if not self._inside_another(part))
+        return sum(part.size for place, part in enumerate(self.parts) if not self._inside_another(place))
 
-    def _inside_another(self, part: Part) -> bool:
-        """Parts of one length are nested: the lower the lead, the larger, and D before B where equal."""
+    def _inside_another(self, own: int) -> bool:
+        """Two parts share all pairs of one of them, or none. Of equal ones the first counts."""
+        part = self.parts[own]
         return any(
-            other != part
-            and other.length == part.length
-            and (-other.size, other.kind != "D", str(other)) < (-part.size, part.kind != "D", str(part))
-            for other in self.parts
+            part.is_inside(other) and (place < own or not other.is_inside(part))
+            for place, other in enumerate(self.parts)
+            if place != own
         )
 
     def __contains__(self, pair: tuple[int, int]) -> bool:
@@ -185,9 +128,13 @@ def parse_test_domains(text: str, base: int = 10) -> list[Domain]:
     return rows
 
 
-def default_test(train: Domain) -> str:
-    """Where a test list is left out: lengths 1 to five above the trained ones."""
-    return f"D1..{min(train.length + 5, MAX_LENGTH)}"
+def default_test(train: Domain, longest: int = MAX_LENGTH) -> str:
+    """Where a test list is left out: lengths 1 to five above the trained ones, of a alone if b has one length."""
+    first = train.parts[0]
+    if first.exact is not None and len({part.family for part in train.parts}) == 1:
+        trained = max(part.lengths[0] for part in train.parts)
+        return first.named(f"1..{min(trained + BEYOND, longest)}")
+    return f"D1..{min(train.length + BEYOND, longest)}"
 
 
 def pair_length(a: int, b: int, base: int) -> int:
@@ -197,19 +144,22 @@ def pair_length(a: int, b: int, base: int) -> int:
 
 def _parse_term(term: str, text: str, base: int) -> tuple[Fraction | None, list[Part]]:
     match = _TERM.fullmatch(term.strip())
-    if match is None:
+    if match is None or (match["kind"] is None) == (match["second"] is None):
         raise InputError(f"cannot read {term!r} in domain {text!r}: {GRAMMAR}")
     first = int(match["first"])
     last = first if match["last"] is None else int(match["last"])
     if last < first:
-        raise InputError(f"range {term!r} in domain {text!r} runs downward: allowed is D2..5")
+        raise InputError(f"range {term!r} in domain {text!r} runs downward: allowed is D2..5 or 2..5x2")
     if last > MAX_LENGTH:
         raise InputError(f"length {last} in {term!r} is out of range: allowed is 1 to {MAX_LENGTH}")
     lead = None if match["lead"] is None else int(match["lead"])
     weight = None
     if match["weight"] is not None:
         weight = _parse_weight(match["weight"], text)
-    return weight, [Part(match["kind"], n, lead, base) for n in range(first, last + 1)]
+    digits = range(first, last + 1)
+    if match["second"] is not None:
+        return weight, [Part.of_lengths(n, int(match["second"]), base) for n in digits]
+    return weight, [Part(match["kind"], n, lead, base) for n in digits]
 
 
 def _parse_weight(weight: str, text: str) -> Fraction:

@@ -21,17 +21,17 @@ MIN_BASE, MAX_BASE = 2, 36
 class Operation:
     """A function of two natural numbers, as a row of the table below.
 
-    `answer_digits(n)` is the number of digits that hold every answer of two operands of n digits.
+    `answer_digits(n, m)` is the number of digits that hold every answer of operands of n and m digits.
     """
 
     symbol: str
     compute: Callable[[int, int], int]
-    answer_digits: Callable[[int], int]
+    answer_digits: Callable[[int, int], int]
 
 
 OPERATIONS: dict[str, Operation] = {
-    "add": Operation("+", lambda a, b: a + b, lambda n: n + 1),
-    "mul": Operation("*", lambda a, b: a * b, lambda n: 2 * n),
+    "add": Operation("+", lambda a, b: a + b, lambda n, m: max(n, m) + 1),
+    "mul": Operation("*", lambda a, b: a * b, lambda n, m: n + m),
 }
 
 _FORM = re.compile(r"(?P<operation>[A-Za-z_]\w*)(?:%(?P<modulus>-?\d+))?")
@@ -72,11 +72,13 @@ class Task:
     def symbol(self) -> str:
         return OPERATIONS[self.operation].symbol
 
-    def answer_digits(self, operand_digits: int) -> int:
-        """Digits that hold every answer for operands of up to `operand_digits` digits."""
+    def answer_digits(self, operand_digits: int, others: int | None = None) -> int:
+        """Digits that hold every answer for operands of up to so many digits, or a and b of two such numbers."""
         if self.modulus is not None:
             return digit_count(self.modulus - 1, self.base)
-        return OPERATIONS[self.operation].answer_digits(operand_digits)
+        return OPERATIONS[self.operation].answer_digits(
+            operand_digits, operand_digits if others is None else others
+        )
 
 
 def check_base(base: int) -> None:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.arithmetic import Domain, Part, Task
+from lengthwise.tokens.fixed import enumerate_pairs
 from lengthwise.tokens.reserve import is_reserved, low_digits, reserves
 
 
@@ -27,17 +28,14 @@ class MeasuredMember:
 
 
 def seen_share(member: MeasuredMember, domain: Domain) -> float:
-    """The share of a domain's test problems that training is expected to have met; none where it reserves."""
-    share = 0.0
-    for weight, part in zip(domain.weights, domain.parts, strict=True):
-        if reserves(part):
-            continue
-        first = part.rectangles[0]
-        pair = first[0].stop - 1, first[1].stop - 1
-        drawn = zip(_weights(member), member.train.parts, strict=True)
-        chance = sum(own / trained.size for own, trained in drawn if pair in trained)
-        share += float(weight) * _met(member, torch.tensor(chance, dtype=torch.float64)).item()
-    return share
+    """The share of a domain's sampled problems that training is expected to have met; none where it reserves."""
+    shares = zip(domain.weights, domain.parts, strict=True)
+    return sum(
+        # What reserves nothing is small.
+        float(weight) * seen_share_of_pairs(member, *enumerate_pairs(part))
+        for weight, part in shares
+        if not reserves(part)
+    )
 
 
 def seen_share_of_pairs(member: MeasuredMember, a: Tensor, b: Tensor) -> float:
@@ -70,12 +68,14 @@ def _weights(member: MeasuredMember) -> list[float]:
 
 def _within(part: Part, a: Tensor, b: Tensor) -> Tensor:
     """Which pairs [N] belong to a part, as their digits from its top one on tell."""
-    top = part.length - 1
     if a.shape[-1] < part.length:
         return torch.zeros(len(a), dtype=torch.bool, device=a.device)
-    lowest, either = torch.minimum(a, b)[:, top], (a | b)[:, top:]
-    starts = (lowest >= part.lowest_lead) & ((either[:, 0] > 0) | (not part.skips_zero_lead))
-    return starts & ~either[:, 1:].any(-1)
+    (a_digits, b_digits), (a_lowest, b_lowest) = part.lengths, part.lowest_leads
+    a_top, b_top = a[:, a_digits - 1], b[:, b_digits - 1]
+    starts = (a_top >= a_lowest) & (b_top >= b_lowest)
+    if part.skips_zero_lead:
+        starts &= (a_top | b_top) > 0
+    return starts & ~a[:, a_digits:].any(-1) & ~b[:, b_digits:].any(-1)
 
 
 def _kept_back(part: Part) -> float:

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from lengthwise.arithmetic import Domain, Part, Task
+from lengthwise.errors import InputError
 from lengthwise.theory.carries import count_shorter
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.products import count_agreeing
+from lengthwise.theory.products import count_agreeing, count_vanishing
 from lengthwise.theory.residues import count_cancelling, len_big, shared_part
 
 MOST_RESIDUES = 20_000
@@ -18,7 +19,9 @@ MOST_RESIDUES = 20_000
 
 
 def within_reach(task: Task, hypothesis: Hypothesis) -> bool:
-    """Whether `accuracy` answers in seconds."""
+    """Whether `accuracy` answers, and in seconds."""
+    if not hypothesis.is_counted(task):
+        return False
     if task.operation != "mul" or task.modulus is None or hypothesis.kind != "truncated":
         return True
     assert hypothesis.size is not None
@@ -28,6 +31,10 @@ def within_reach(task: Task, hypothesis: Hypothesis) -> bool:
 def accuracy(task: Task, hypothesis: Hypothesis, domain: Domain) -> Fraction:
     assert task.base == domain.base
     hypothesis.check(task)
+    if not hypothesis.is_counted(task):
+        raise InputError(
+            f"the accuracy of {hypothesis} on {task} is not worked out: allowed are rules' hypotheses"
+        )
     return sum(
         (
             weight * Fraction(_count_right(task, hypothesis, part), part.size)
@@ -44,10 +51,27 @@ def _count_right(task: Task, hypothesis: Hypothesis, part: Part) -> int:
     if hypothesis.kind == "windowed":
         # A digit goes wrong exactly where a carry has come through the whole window below it.
         return count_shorter(part, size)
+    if min(part.lengths) <= size:
+        return _one_cut_right(task, size, part)
     unit = task.base**size
     count = _TRUNCATED[task.operation, task.modulus is not None]
-    # The part is longer than what is kept, so the bounds of its intervals are multiples of base^n.
+    # Both operands are longer than what is kept, so the bounds of its intervals are multiples of base^n.
     return sum(count(task, size, _shrink(rows, unit), _shrink(columns, unit)) for rows, columns in part.rectangles)
+
+
+def _one_cut_right(task: Task, size: int, part: Part) -> int:
+    """One operand loses a multiple of base^n and the other stays whole: the loss, in a product times the other
+    operand, must vanish."""
+    ((rows, columns),) = part.rectangles
+    cut, whole = (rows, columns) if part.lengths[0] > size else (columns, rows)
+    unit = task.base**size
+    high = _shrink(cut, unit)
+    factor, free = (whole, 1) if task.operation == "mul" else (range(1, 2), len_big(whole))
+    if task.modulus is None:
+        vanishing = len_big(high) * (0 in factor)
+    else:
+        vanishing = count_vanishing(high, factor, task.modulus // shared_part(task.modulus, task.base, size))
+    return vanishing * free * unit
 
 
 def _shrink(interval: range, unit: int) -> range:

@@ -53,14 +53,20 @@ def count_shorter(part: Part, limit: int) -> int:
     """How many pairs of the part have no carry chain of `limit` columns or more."""
     if limit <= 0:
         return 0
-    free, top = Columns.free(part.base), Columns.of(part.lead_pairs, part.base)
     runs = [1] + [0] * (limit - 1)  # pairs by the length of the chain that reaches the current column
-    for columns in [free] * (part.length - 1) + [top]:
+    for columns in _columns(part):
         every = sum(runs)
         made = [columns.make * every] if limit > 1 else []
         handed_on = [columns.pass_on * count for count in runs[1 : limit - 1]]
         runs = [columns.stop * every + columns.pass_on * runs[0], *made, *handed_on]
     return sum(runs)
+
+
+def _columns(part: Part) -> list[Columns]:
+    """From the lowest one up; below the top digit of the shorter operand all are free."""
+    short, long = sorted(part.lengths)
+    upper = [Columns.of(part.column(position), part.base) for position in range(short, long + 1)]
+    return [Columns.free(part.base)] * (short - 1) + upper
 
 
 def chain_counts(part: Part) -> list[int]:
@@ -82,10 +88,9 @@ def carry_probability(part: Part, position: int) -> Fraction:
     """That a carry enters a column. Two uniform numbers below N sum to N or more with chance (N - 1) / 2N."""
     if position > part.length + 1:
         return Fraction()
-    if position <= part.length:
-        below = part.base ** (position - 1)
-        return Fraction(below - 1, 2 * below)
-    entering, pairs = carry_probability(part, part.length), part.lead_pairs
-    makes = sum(x + y >= part.base for x, y in pairs)
-    passes = sum(x + y == part.base - 1 for x, y in pairs)
-    return (makes + entering * passes) / len(pairs)
+    free = part.base ** (min(position, *part.lengths) - 1)
+    entering = Fraction(free - 1, 2 * free)
+    for below in range(min(part.lengths), position):
+        columns = Columns.of(part.column(below), part.base)
+        entering = (columns.make + entering * columns.pass_on) / sum(columns)
+    return entering

@@ -50,17 +50,13 @@ def _position(task: Task, domain: Domain, position: int) -> PositionCoverage:
 
 
 def _column(part: Part, position: int) -> tuple[Pairs, Digits]:
-    """The digit pairs and entering carries of one column; below the top digit a pair is free."""
-    base = part.base
-    entering = frozenset({0, 1} if 1 < position <= part.length else {0})
-    if position < part.length:
-        return frozenset(product(range(base), range(base))), entering
-    if position == part.length:
-        return frozenset(part.lead_pairs), entering
-    if position == part.length + 1:
-        below = {0, 1} if part.length > 1 else {0}
-        entering = frozenset((x + y + carry) // base for (x, y), carry in product(part.lead_pairs, below))
-    return frozenset({(0, 0)}), entering
+    """The digit pairs and entering carries of one column; below the shorter operand's top digit all are free."""
+    short = min(part.lengths)
+    entering = {0, 1} if min(position, short) > 1 else {0}
+    for below in range(short, min(position, part.length + 2)):
+        column = part.column(below)
+        entering = {(x + y + carry) // part.base for (x, y), carry in product(column, entering)}
+    return frozenset(part.column(position)), frozenset(entering)
 
 
 def _residue_digits(part: Part, modulus: int, position: int) -> set[int]:

@@ -38,7 +38,7 @@ def dependence_matrix(task: Task, hypothesis: Hypothesis, length: int) -> Matrix
     """One row for each answer digit, one column for each digit of a."""
     hypothesis.check(task)
     used = length if hypothesis.kind != "truncated" else min(length, hypothesis.size or 0)
-    if task.operation not in LARGEST_MODULUS:
+    if task.operation not in LARGEST_MODULUS or not hypothesis.is_counted(task):
         cells = _unknown(task, length)
     elif task.modulus is not None:
         cells = _modular(task, task.modulus, used)

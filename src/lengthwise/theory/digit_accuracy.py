@@ -8,7 +8,6 @@ Fraction(10889, 22000)
 """
 
 from fractions import Fraction
-from itertools import product
 
 from lengthwise.arithmetic import Domain, Part
 from lengthwise.errors import InputError
@@ -36,21 +35,12 @@ def _accuracy(size: int | None, part: Part, position: int) -> Fraction:
     if position > size + 1:
         return _share(0, part, position)
     # Here the truncated sum still has the carry from below, and lacks only this column's own digits.
-    column = _column(part, position)
+    column = part.column(position)
     return Fraction(sum((x + y) % part.base == 0 for x, y in column), len(column))
 
 
 def _share(digit: int, part: Part, position: int) -> Fraction:
-    column, carry = _column(part, position), carry_probability(part, position)
+    column, carry = part.column(position), carry_probability(part, position)
     sums = [(x + y) % part.base for x, y in column]
     without, with_carry = sums.count(digit), sums.count((digit - 1) % part.base)
     return ((1 - carry) * without + carry * with_carry) / len(sums)
-
-
-def _column(part: Part, position: int) -> list[tuple[int, int]]:
-    """The digit pairs of a column, all equally likely."""
-    if position > part.length:
-        return [(0, 0)]
-    if position == part.length:
-        return part.lead_pairs
-    return list(product(range(part.base), range(part.base)))

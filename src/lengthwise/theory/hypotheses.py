@@ -5,21 +5,31 @@
 100
 >>> Hypothesis.parse("windowed:2")(add, 1999, 1001)
 2900
+>>> Hypothesis.parse("leading:2")(add, 1999, 101), Hypothesis.parse("folded:2")(add, 1999, 101)
+(20, 120)
 """
 
 import re
 from dataclasses import dataclass
 from typing import Self
 
-from lengthwise.arithmetic import Task
+from lengthwise.arithmetic import Task, digit_count
 from lengthwise.errors import InputError
 
-_FORM = re.compile(r"(?P<kind>truth|truncated|windowed)(?::(?P<size>\d+))?")
+_FORM = re.compile(r"(?P<kind>truth|truncated|windowed|leading|folded)(?::(?P<size>\d+))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """`truth`, `truncated:n` (operands modulo base^n) or `windowed:w` (each digit from w columns alone)."""
+    """What a model may compute: theory predicts the first three, the others are candidates to search.
+
+    truth       | the task itself
+    truncated:n | the task on operands modulo base^n
+    windowed:w  | the sum, each digit from w columns alone; modulo p, the residue of that sum
+    leading:n   | the task on the first n columns, counted from the top digit of the longer operand
+    folded:n    | the task on operands whose blocks of n digits are summed up: columns n apart count alike,
+                | and with n = 1 digits alone count, not their places
+    """
 
     kind: str
     size: int | None = None
@@ -30,7 +40,9 @@ class Hypothesis:
         sized = match is not None and (match["kind"] == "truth") == (match["size"] is None)
         size = None if match is None or match["size"] is None else int(match["size"])
         if match is None or not sized or size == 0:
-            raise InputError(f"unknown hypothesis {text!r}: allowed are truth, truncated:4, windowed:5")
+            raise InputError(
+                f"unknown hypothesis {text!r}: allowed are truth, truncated:4, windowed:5, leading:4, folded:4"
+            )
         return cls(match["kind"], size)
 
     def __str__(self) -> str:
@@ -40,18 +52,41 @@ class Hypothesis:
         if self.kind == "truth":
             return task(a, b)
         assert self.size is not None
+        if self.kind == "windowed":
+            self.check(task)
+            total = windowed_sum(a, b, self.size, task.base)
+            return total if task.modulus is None else total % task.modulus
+        unit = task.base**self.size
         if self.kind == "truncated":
-            return task(a % task.base**self.size, b % task.base**self.size)
-        self.check(task)
-        return windowed_sum(a, b, self.size, task.base)
+            return task(a % unit, b % unit)
+        if self.kind == "folded":
+            return task(_folded(a, unit), _folded(b, unit))
+        dropped = task.base ** max(0, digit_count(max(a, b), task.base) - self.size)
+        return task(a // dropped, b // dropped)
 
     def check(self, task: Task) -> None:
         """Refuse a task this hypothesis says nothing about."""
-        if self.kind == "windowed" and (task.operation, task.modulus) != ("add", None):
-            raise InputError(f"{self} is defined for the task add alone, not for {task}")
+        if self.kind == "windowed" and task.operation != "add":
+            raise InputError(f"{self} is defined for sums alone, not for {task}")
+
+    def is_counted(self, task: Task) -> bool:
+        """Whether theory has its exact accuracy; a candidate that no rule predicts has none."""
+        return self.kind in ("truth", "truncated") or (self.kind == "windowed" and task.modulus is None)
 
 
 TRUTH = Hypothesis("truth")
+
+
+def _folded(number: int, unit: int) -> int:
+    """
+    >>> _folded(987654, 1000), _folded(987654, 10)
+    (1641, 39)
+    """
+    total = 0
+    while number:
+        number, block = divmod(number, unit)
+        total += block
+    return total
 
 
 def windowed_sum(a: int, b: int, window: int, base: int) -> int:

@@ -47,16 +47,12 @@ class Case:
 
     @property
     def in_distribution(self) -> bool:
-        """Parts of one length are nested, so the smaller one lies inside."""
-        return all(
-            any(part.length == known.length and part.size <= known.size for known in self.train.parts)
-            for part in self.test.parts
-        )
+        return all(any(part.is_inside(known) for known in self.train.parts) for part in self.test.parts)
 
     @property
     def meets_assumption(self) -> bool:
-        """The theorems train on all of D_n; B_n or a bound on the top digits shows less of position n."""
-        return any(part.length == self.n and part.lowest_lead == 0 for part in self.train.parts)
+        """The theorems train on all of D_n; other parts of that length show less of position n."""
+        return any(part.length == self.n and part.lowest_leads == (0, 0) for part in self.train.parts)
 
     @property
     def modulus_divides(self) -> bool:

@@ -44,6 +44,26 @@ def count_agreeing(high_a: range, high_b: range, low_count: int, modulus: int) -
     return sum(_count_group(rows, columns, low_count, d, e) for d in divisors(modulus) for e in divisors(d))
 
 
+def count_vanishing(left: range, right: range, modulus: int) -> int:
+    """Pairs of the two intervals whose product is divisible by the modulus.
+
+    >>> count_vanishing(range(1, 10), range(10, 100), 6)
+    315
+    >>> sum(u * v % 6 == 0 for u in range(1, 10) for v in range(10, 100))
+    315
+    """
+    return sum(_count_common(left, d, modulus) * _multiples(right, modulus // d) for d in divisors(modulus))
+
+
+def _count_common(interval: range, common: int, modulus: int) -> int:
+    """How many numbers have this greatest common divisor with the modulus."""
+    return sum(_moebius(k) * _multiples(interval, common * k) for k in divisors(modulus // common))
+
+
+def _multiples(interval: range, of: int) -> int:
+    return (interval.stop - 1) // of - (interval.start - 1) // of
+
+
 def long_operand_limit(base: int, digits: int, modulus: int) -> Fraction:
     """The accuracy of `truncated:digits` on mul%modulus as the operands grow without end.
 

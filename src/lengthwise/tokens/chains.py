@@ -47,6 +47,9 @@ class Chains:
         base, longest = parts[0].base, max(part.length for part in parts)
         if longest > LONGEST:
             raise InputError(f"length {longest} is too long for the mode chains: allowed is up to {LONGEST}")
+        for part in parts:
+            if part.exact is not None:
+                raise InputError(f"{part} has no sampling mode chains: allowed are parts such as D4 and B4")
         ways = Ways(base, longest)
         kinds = [_by_kind(part.lead_pairs, base) for part in parts]
         free = _by_kind([(x, y) for x in range(base) for y in range(base)], base)

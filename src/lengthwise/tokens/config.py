@@ -19,7 +19,7 @@ class DataConfig(Config):
     """Digits an operand is padded to; by default the longest length trained or tested."""
 
     answer_width: PositiveInt | None = None
-    """Digits an answer is padded to; by default what the operand width needs."""
+    """Digits an answer is padded to; by default what the longest answer needs."""
 
     packing: Literal["lines", "concatenated"] = "lines"
     """What a training row holds: one problem, padded to the longest, or problems one after another without

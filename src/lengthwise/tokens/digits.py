@@ -106,6 +106,34 @@ def truncate(digits: Tensor, length: int | Tensor) -> Tensor:
     return digits * (_columns_of(digits) < _per_number(length))
 
 
+def leading(a: Tensor, b: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The first `count` columns of a pair, from the top digit of the longer number, at the same width.
+
+    >>> a, b = from_ints([51234, 7], 5, 10), from_ints([99, 88], 5, 10)
+    >>> [to_ints(digits, 10) for digits in leading(a, b, 3)]
+    [[512, 7], [0, 88]]
+    """
+    columns = _columns_of(a)
+    length = ((a | b).ne(0) * (columns + 1)).amax(-1, keepdim=True)
+    source = columns + (length - count).clamp(min=0)
+    inside = source < a.shape[-1]
+    index = torch.where(inside, source, 0).long()
+    return a.gather(-1, index) * inside, b.gather(-1, index) * inside
+
+
+def fold(digits: Tensor, length: int, base: int) -> Tensor:
+    """The sum of a number's blocks of `length` digits, at the same width.
+
+    >>> to_ints(fold(from_ints([987654], 6, 10), 3, 10), 10)
+    [1641]
+    """
+    total = torch.zeros_like(digits)
+    for start in range(0, digits.shape[-1], length):
+        block = truncate(digits[..., start:], length)
+        total = resize(add(total, resize(block, digits.shape[-1]), base), digits.shape[-1])
+    return total
+
+
 def windowed_add(a: Tensor, b: Tensor, window: int | Tensor, base: int) -> Tensor:
     """The sum [..., n+1] whose digit i sees columns i-window+1 to i alone, with no carry entering them.
 

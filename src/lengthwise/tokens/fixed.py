@@ -36,11 +36,12 @@ def enumerate_pairs(part: Part, limit: int = WHOLE_LIMIT) -> tuple[Tensor, Tenso
     """All pairs of a part, int8 [size, length], ordered by their top digits, then a's and b's lower ones."""
     if part.size > limit:
         raise InputError(f"{part} has {part.size} pairs: allowed are {limit} where a domain is taken whole")
-    free = part.length - 1
+    a_free, b_free = (length - 1 for length in part.lengths)
     index = torch.arange(part.size)
-    lower = split(index.unsqueeze(-1), part.base, 2 * free)
-    leads = torch.tensor(part.lead_pairs, dtype=torch.int8)[index // part.base ** (2 * free)]
-    return torch.cat([lower[:, free:], leads[:, :1]], -1), torch.cat([lower[:, :free], leads[:, 1:]], -1)
+    lower = split(index.unsqueeze(-1), part.base, a_free + b_free)
+    leads = torch.tensor(part.lead_pairs, dtype=torch.int8)[index // part.base ** (a_free + b_free)]
+    a, b = torch.cat([lower[:, b_free:], leads[:, :1]], -1), torch.cat([lower[:, :b_free], leads[:, 1:]], -1)
+    return resize(a, part.length), resize(b, part.length)
 
 
 class FixedSet:

@@ -9,7 +9,7 @@
 Of the base^k pairs that agree on everything but a's k lowest digits, exactly one is reserved: the one whose
 low digits are a hash of the rest. k is the smallest number with base^k >= 10, so in base 10 a tenth of all
 pairs is reserved. Lengths whose D_n has up to 10,000 pairs reserve none: such domains are evaluated whole.
-The length alone decides, not the part, so that a pair is reserved in B_n and D_n[lead>=..] if it is in D_n.
+The length alone decides, not the part, so that a pair is reserved in B_n, D_n[lead>=..] and nxm if it is in D_n.
 
 Shapes: n operand digits; ... any leading dims.
 """
@@ -17,7 +17,8 @@ Shapes: n operand digits; ... any leading dims.
 import torch
 from torch import Tensor
 
-from lengthwise.arithmetic import Part
+from lengthwise.arithmetic import Domain, Part
+from lengthwise.errors import InputError
 from lengthwise.tokens.counter import FRACTION_END, below, hashed
 
 WHOLE_LIMIT = 10_000
@@ -38,6 +39,18 @@ def reserves(part: Part) -> bool:
     """Whether the pairs of a part's length are kept back. Only digits below the top one are ever replaced."""
     whole = Part("D", part.length, None, part.base)
     return part.length > low_digits(part.base) and whole.size > WHOLE_LIMIT
+
+
+def check_sides(domain: Domain) -> None:
+    """Refuse parts such as 1x40 in base 2, where another value of a's low digits is another length of a."""
+    k = low_digits(domain.base)
+    for part in domain.parts:
+        # A single digit may have every value.
+        if part.exact is not None and part.exact[0] <= k and k > 1 and reserves(part):
+            raise InputError(
+                f"{part} in base {domain.base} cannot keep test problems back: "
+                f"allowed are parts where a has {k + 1} digits or more"
+            )
 
 
 def is_reserved(a: Tensor, b: Tensor, base: int) -> Tensor:

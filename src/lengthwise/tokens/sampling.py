@@ -24,7 +24,7 @@ from lengthwise.arithmetic import Domain, Part
 from lengthwise.errors import InputError
 from lengthwise.tokens.chains import Chains
 from lengthwise.tokens.counter import FRACTION_END, Draws, below, derive, digit_group, digits_of
-from lengthwise.tokens.reserve import into_test, out_of_test, reserves
+from lengthwise.tokens.reserve import check_sides, into_test, out_of_test, reserves
 
 SIDES = ("train", "test", None)
 
@@ -40,16 +40,17 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class PartRows:
-    """What sampling knows of a part, one int64 entry per problem (or, in the table, per distinct part)."""
+    """What sampling knows of a part, one int64 entry per problem (or, in the table, per distinct part).
+    Lengths and lowest leads are [2, ...]: those of a and of b."""
 
-    length: Tensor
-    lowest_lead: Tensor
+    lengths: Tensor
+    lowest_leads: Tensor
     skips_zero_lead: Tensor
     lead_pair_count: Tensor
     reserves: Tensor
 
     def __getitem__(self, number: Tensor) -> "PartRows":
-        return PartRows(*(getattr(self, name)[number] for name in self.__slots__))
+        return PartRows(*(getattr(self, name)[..., number] for name in self.__slots__))
 
 
 class Sampler:
@@ -62,7 +63,8 @@ class Sampler:
     - `balanced`: in a part D_n every pair of operand lengths with maximum n alike. Where the parts of the
       domain have equal shares, these are shares of the pairs of lengths, so that D_n gets 2n-1 of them:
       D1..N is then uniform over all N^2 pairs of lengths. Other parts are uniform.
-    - `chains`: every length of the longest carry chain that occurs in the part alike, up to 100 digits.
+    - `chains`: every length of the longest carry chain that occurs in the part alike, up to 100 digits; not of
+      parts such as 40x2.
 
     Sides: `train` never meets a reserved pair, `test` meets no other (see reserve.py), None has no rule. The
     sides replace low digits of a: `uniform` stays exactly uniform over its side, but in `balanced` and
@@ -110,26 +112,24 @@ class Sampler:
 
 def _uniform(part: PartRows, draws: Draws, base: int) -> tuple[Tensor, Tensor]:
     pair = below(draws(LEAD), part.lead_pair_count) + part.skips_zero_lead
-    side = base - part.lowest_lead
+    side = base - part.lowest_leads[1]
     first = pair // side
-    leads = torch.stack([first, pair - first * side]) + part.lowest_lead
-    return part.length.expand_as(leads), leads
+    return part.lengths, torch.stack([first, pair - first * side]) + part.lowest_leads
 
 
 def _paper(part: PartRows, draws: Draws, base: int) -> tuple[Tensor, Tensor]:
     coin = below(draws(SHAPE), 2)
     full = torch.stack([coin, 1 - coin])
-    lowest = part.lowest_lead + full * part.skips_zero_lead
-    return part.length.expand_as(lowest), _leads(draws, lowest, base)
+    return part.lengths, _leads(draws, part.lowest_leads + full * part.skips_zero_lead, base)
 
 
 def _balanced(part: PartRows, draws: Draws, base: int) -> tuple[Tensor, Tensor]:
     """Pair of lengths i of 2n-1: (1, n) .. (n, n), then (n, 1) .. (n, n-1)."""
-    n = part.length
-    i = below(draws(SHAPE), torch.where(part.skips_zero_lead == 1, 2 * n - 1, 1))
-    i = torch.where(part.skips_zero_lead == 1, i, n - 1)
+    n, varied = part.lengths[0], part.skips_zero_lead == 1
+    i = below(draws(SHAPE), torch.where(varied, 2 * n - 1, 1))
     lengths = torch.stack([torch.minimum(i + 1, n), torch.where(i < n, n, i + 1 - n)])
-    lowest = torch.maximum(part.lowest_lead, (lengths > 1).long())
+    lengths = torch.where(varied, lengths, part.lengths)
+    lowest = torch.maximum(part.lowest_leads, (lengths > 1).long())
     return lengths, _leads(draws, lowest, base)
 
 
@@ -164,8 +164,11 @@ def _free_digits(draws: Draws, base: int, width: int) -> Tensor:
 
 
 def _part_table(parts: Sequence[Part], device: torch.device | str) -> PartRows:
-    rows = [(p.length, p.lowest_lead, int(p.skips_zero_lead), p.lead_pair_count, int(reserves(p))) for p in parts]
-    return PartRows(*torch.tensor(rows, device=device).unbind(-1))
+    rows = [
+        (*p.lengths, *p.lowest_leads, int(p.skips_zero_lead), p.lead_pair_count, int(reserves(p))) for p in parts
+    ]
+    table = torch.tensor(rows, device=device).T
+    return PartRows(table[:2], table[2:4], *table[4:])
 
 
 def _thresholds(domains: Sequence[Domain], mode: str) -> Tensor:
@@ -199,6 +202,8 @@ def _check(domains: Sequence[Domain], width: int, mode: str, side: str | None) -
     if mode not in MODES:
         raise InputError(f"unknown sampling mode {mode!r}: allowed are {', '.join(MODES)}")
     for domain in domains:
+        if side is not None:
+            check_sides(domain)
         if domain.length > width:
             raise InputError(
                 f"{domain} has operands of {domain.length} digits: allowed are {width}, the operand width"

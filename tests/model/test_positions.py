@@ -12,7 +12,7 @@ from torch.nn import functional
 from lengthwise.errors import InputError
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.gpt import GPT
-from lengthwise.model.layers import Initializer, Waves
+from lengthwise.model.layers import Initializer
 from lengthwise.model.positions import ENCODINGS, Encoding, IndexEncoding, find_encoding, number_tokens
 from lengthwise.model.positions.randomized import PREFIX
 from lengthwise.theory.encodings import ENCODING_FACTS, RANDOMIZED
@@ -425,28 +425,3 @@ def test_randomized_positions_are_spread_evenly_in_evaluation():
     assert evaluation_positions("randomized:t5").tolist() == [[[3, 7, 11, 15, 19, 23, 27, 31, 35]]]
     whole = number_tokens(encoding_of("randomized:t5"), *torch.zeros(2, ROWS, dtype=torch.long))
     assert torch.equal(whole, index_positions(ROWS))
-
-
-def test_waves_turn_by_the_same_angles_from_row_to_row():
-    """So the product of two rows depends on their distance alone; and they are as large as asked for."""
-    waves = Waves(Initializer([3, 4]), 64, std=0.5)
-    table = waves(torch.arange(1, 2001).view(1, -1))
-    assert table.shape == (2, 2000, 64)
-    assert not torch.equal(table[0], table[1]), "every member has frequencies of its own"
-    products = table[0] @ table[0].T
-    for distance in (0, 1, 7, 1500):
-        expected = products[0, distance].expand(2000 - distance)
-        torch.testing.assert_close(products.diagonal(distance), expected, rtol=1e-2, atol=1e-2)
-    assert table.square().mean().item() == pytest.approx(0.25, rel=1e-4)
-    assert products[0, 1:].abs().max() < 0.8 * products[0, 0]
-    nowhere, first = Waves(Initializer([3]), 7, std=1.0)(torch.tensor([[0, 1]]))[0]
-    assert nowhere.tolist() == [0.0] * 7
-    assert first.shape == (7,)
-    assert first.abs().min() > 0
-
-
-def test_a_model_with_waves_learns_no_positions():
-    config = ModelConfig.named("nano", position_waves=True)
-    model = GPT(config, "coupled", 16, 9, [1, 2])
-    assert not any("encoding" in name for name, _ in model.named_parameters())
-    assert model.member(1)["encoding.table.frequency"].shape == (1, 24)

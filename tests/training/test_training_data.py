@@ -143,9 +143,12 @@ def test_rows_of_concatenated_problems(layout, encoding):
         assert marked is not None and len(marked) == 40 - int(batch.answer[0, row].sum())
     if encoding == "learned":
         assert batch.positions.tolist() == [[list(range(40))]], "the index runs through a row"
-    else:
-        of_first = single.positions[0, :: data.per_row, 1:5]
-        assert torch.equal(batch.positions[0, :, 1:5].sign(), of_first.sign())
+        return
+    written = single.ids[0] != parts.layout.vocabulary.line_break
+    for row, positions in enumerate(batch.positions[0]):
+        own = slice(row * data.per_row, (row + 1) * data.per_row)
+        in_lines = single.positions[0, own][written[own]]
+        assert torch.equal(positions, in_lines[:40]), "every problem is numbered by itself, as in a line"
 
 
 def test_rows_in_a_window_are_those_of_its_steps():

@@ -51,10 +51,6 @@ class ModelConfig(Config):
     """That of the position embeddings, if other. Where positions outweigh tokens, a model attends by place, and
     ignores digits at places that training left empty."""
 
-    position_waves: bool = False
-    """Whether the rows of a position table are fixed waves of random frequencies instead of learned: distances
-    that training never showed then look like nothing, where learned rows look like anything."""
-
     context: PositiveInt | None = None
     """Rows of a learned position table, or the range that randomized positions come from; by default as many
     as the layout needs, twice that where training draws offsets, four times where it draws positions."""

@@ -28,10 +28,6 @@ class Initializer:
         members = [torch.randn(shape, generator=generator) * std for generator in self._generators]
         return nn.Parameter(torch.stack(members))
 
-    def uniform(self, *shape: int, end: float) -> Tensor:
-        """[M, *shape] in 0 .. end; fixed numbers, which are not learned."""
-        return torch.stack([end * torch.rand(shape, generator=generator) for generator in self._generators])
-
     def constant(self, *shape: int, value: float) -> nn.Parameter:
         """[M, *shape]"""
         return nn.Parameter(torch.full((len(self._generators), *shape), value))
@@ -81,24 +77,3 @@ class Embedding(nn.Module):
         members, rows, _ = self.weight.shape
         first_row = rows * torch.arange(members, device=ids.device).view(-1, *[1] * (ids.dim() - 1))
         return functional.embedding(ids + first_row, self.weight.flatten(0, 1))
-
-
-class Waves(nn.Module):
-    """int64 [M or 1, ...] -> [M, ..., C]: sine and cosine of a number times fixed random frequencies.
-
-    From one number to the next every pair of columns turns by its own angle, so what finds the next number
-    finds it everywhere, and numbers apart look as unlike as random vectors do, however far apart. Number 0, the
-    place of tokens that have none, is nothing at all.
-    """
-
-    def __init__(self, init: Initializer, width: int, *, std: float) -> None:
-        super().__init__()
-        self.width, self.size = width, std * 2**0.5
-        self.frequency: Tensor
-        self.register_buffer("frequency", init.uniform(-(-width // 2), end=torch.pi))
-
-    def forward(self, numbers: Tensor) -> Tensor:
-        members, count = self.frequency.shape
-        angle = numbers.unsqueeze(-1) * self.frequency.view(members, *[1] * (numbers.dim() - 1), count)
-        waves = torch.cat([angle.sin(), angle.cos()], dim=-1)[..., : self.width]
-        return self.size * torch.where(numbers.unsqueeze(-1) > 0, waves, 0.0)

@@ -74,18 +74,26 @@ class TrainingData:
 
     def __call__(self, first: int | Tensor) -> Batch:
         rows = self.within_batch + first
-        a, b = self.pairs((rows.unsqueeze(-1) * self.per_row + self.within_row).flatten())
+        problems = (rows.unsqueeze(-1) * self.per_row + self.within_row).flatten()
+        a, b = self.pairs(problems)
         tokens = self.layout.encode(a, b, self.answers(a, b))
         if self.per_row > 1:
             tokens = concatenated(tokens, self.per_row, self.length, self.layout.vocabulary.line_break)
-        positions = number_tokens(self.encoding, tokens.significance, tokens.number, self._offset(rows))
+        offset = None if self.offsets == 1 else self._offset(rows, problems, tokens.ids)
+        positions = number_tokens(self.encoding, tokens.significance, tokens.number, offset)
         return Batch(tokens.ids, positions, tokens.answer, self.tail)
 
-    def _offset(self, rows: Tensor) -> Tensor | None:
-        if self.offsets == 1:
-            return None
-        draws = Draws(self.offset_keys, rows.expand(len(self.offset_keys), -1))
-        return below(draws(0), self.offsets).unsqueeze(-1)
+    def _offset(self, rows: Tensor, problems: Tensor, ids: Tensor) -> Tensor:
+        """Of each row [M, B, 1], or, where every problem has its own, of each token [M, B, T]."""
+        if self.per_row == 1 or not self.encoding.restarts:
+            return self._drawn(rows).unsqueeze(-1)
+        problem = (ids == self.layout.vocabulary.bos).cumsum(-1) - 1
+        return self._drawn(problems).unflatten(1, (-1, self.per_row)).gather(-1, problem)
+
+    def _drawn(self, indices: Tensor) -> Tensor:
+        """An offset for each of [B] indices, for every member: [M, B]."""
+        draws = Draws(self.offset_keys, indices.expand(len(self.offset_keys), -1))
+        return below(draws(0), self.offsets)
 
 
 class Shortest(NamedTuple):

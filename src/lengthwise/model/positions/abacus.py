@@ -17,6 +17,7 @@ class Abacus(TableEncoding):
     """A digit's position is its significance plus the offset; every other token's is 0."""
 
     room: ClassVar[int] = 2
+    restarts: ClassVar[bool] = True
 
     @staticmethod
     def needs(length: int, digits: int) -> int:

@@ -17,6 +17,7 @@ class Coupled(TableEncoding):
     """A token's position is its significance plus one (operator and `=`: 1) plus the offset, or 0."""
 
     room: ClassVar[int] = 2
+    restarts: ClassVar[bool] = True
 
     @staticmethod
     def needs(length: int, digits: int) -> int:

@@ -37,6 +37,9 @@ class Encoding(nn.Module, ABC):
     room: ClassVar[int] = 1
     """How many times the positions needed there are rows by default; more than 1 where training draws."""
 
+    restarts: ClassVar[bool] = False
+    """Whether every problem of a row is numbered by itself, with an offset of its own."""
+
     @abstractmethod
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
         super().__init__()
@@ -57,7 +60,8 @@ class Encoding(nn.Module, ABC):
 
         index: 0 to T - 1. significance: 1, 2, ... for digits from the least significant one, 0 for the
         operator and `=`, -1 for the rest. number: 1, 2, 3 for digits of a, b and c, 0 for the rest.
-        offset: one per example, [..., 1]; 0 in evaluation.
+        offset: one per example, [..., 1], or one per token, [..., T], where several problems share a row and
+        numbering `restarts`; 0 in evaluation.
         """
 
     @abstractmethod
@@ -86,7 +90,7 @@ class Encoding(nn.Module, ABC):
 def number_tokens(
     encoding: Encoding | type[Encoding], significance: Tensor, number: Tensor, offset: Tensor | None = None
 ) -> Tensor:
-    """Positions [M or 1, B or 1, T] of tokens whose facts are [T] or [M, B, T], with offsets [M, B, 1].
+    """Positions [M or 1, B or 1, T] of tokens whose facts are [T] or [M, B, T], with offsets [M, B, 1 or T].
 
     Where there is no model, the encoding's class will do, unless its numbering depends on its rows.
     """

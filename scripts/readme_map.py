@@ -25,9 +25,11 @@ LINES = {
     "docs/explorer.md": "lengthwise explore: what its page shows, its API, its bounds.",
     "docs/log.md": "What was tried and what it gave, by date.",
     "docs/performance.md": "What was measured, what each change gave, what the floor is.",
+    "docs/relative.md": "Encodings and relative positions: what is run, how, and what each verdict means.",
     "docs/report.md": "The report: one HTML page on any number of runs.",
     "docs/results.md": "Every table and figure of the paper, beside exact theory; made by make results.",
     "docs/theory.md": "The theory: rules, derivations, exact formulas.",
+    "docs/thousand.md": "Operands many times longer than trained: what is run, and why it works or fails.",
 }
 
 

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from lengthwise.evaluation import decode
 from lengthwise.evaluation.decode import SymbolPositions, greedy
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.gpt import GPT
@@ -93,3 +94,31 @@ def test_a_model_in_training_is_refused(prompt, positions):
 def test_positions_cover_prompt_and_answer(prompt, positions):
     with pytest.raises(AssertionError):
         greedy(build("learned"), prompt, positions[..., :-1], STEPS)
+
+
+def test_nothing_is_written_once_all_answers_have_ended(prompt, positions, monkeypatch):
+    """Up to the end each answer is what it would have been; after all ends, the end is all there is."""
+    monkeypatch.setattr(decode, "LOOK_EVERY", 1)
+    model, passes, sooner = build("learned", seeds=(1,)), [], 0
+    for row in range(8):
+        asked = prompt[:1, [row]], positions[:1, [row]], STEPS
+        whole = greedy(model, *asked)[0, 0]
+        hook = model.register_forward_hook(lambda *_: passes.append(1))
+        for end in {3, *whole.tolist()}:
+            passes.clear()
+            answer = greedy(model, *asked, end=end)[0, 0].tolist()
+            needed = whole.tolist().index(end) + 1 if end in whole else STEPS
+            assert answer == whole.tolist()[:needed] + [end] * (STEPS - needed)
+            assert len(passes) == needed
+            sooner += needed < STEPS
+        hook.remove()
+    assert sooner > 8
+
+
+def test_answers_that_go_on_are_written_to_the_end(prompt, positions, monkeypatch):
+    monkeypatch.setattr(decode, "LOOK_EVERY", 1)
+    model = build("learned")
+    whole = greedy(model, prompt, positions, STEPS)
+    for end in range(16):
+        assert not (whole == end).any(-1).all()
+        assert torch.equal(greedy(model, prompt, positions, STEPS, end=end), whole)

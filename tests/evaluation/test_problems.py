@@ -19,7 +19,9 @@ def pairs(made, k, base=10):
     return list(zip(to_ints(made.a[k], base), to_ints(made.b[k], base), strict=True))
 
 
-@pytest.mark.parametrize(("text", "base"), [("D1", 10), ("D2", 10), ("B2", 10), ("D4", 3), ("D3[lead>=2]", 3)])
+@pytest.mark.parametrize(
+    ("text", "base"), [("D1", 10), ("D2", 10), ("B2", 10), ("D4", 3), ("D3[lead>=2]", 3), ("3x1", 10)]
+)
 def test_a_small_domain_is_taken_whole(text, base):
     domain, made = make(text, base, width=5)
     assert made.selection == "enumerated" and made.domain == text
@@ -30,7 +32,9 @@ def test_a_small_domain_is_taken_whole(text, base):
         assert all(pair in domain for pair in found)
 
 
-@pytest.mark.parametrize(("text", "base"), [("D3", 10), ("B4", 10), ("D4[lead>=6]", 10), ("D6", 3), ("D9", 2)])
+@pytest.mark.parametrize(
+    ("text", "base"), [("D3", 10), ("B4", 10), ("D4[lead>=6]", 10), ("D6", 3), ("D9", 2), ("40x2", 10)]
+)
 def test_a_large_one_is_sampled_from_what_is_reserved(text, base):
     domain, made = make(text, base)
     assert made.selection == "sampled"

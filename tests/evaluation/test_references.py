@@ -30,9 +30,8 @@ def cases(draw):
     base = draw(st.integers(2, 36))
     operation = draw(st.sampled_from(["add", "mul"]))
     modulus = draw(st.none() | st.integers(1, base**4))
-    hypotheses = [TRUTH, Hypothesis("truncated", draw(st.integers(1, 7)))]
-    if (operation, modulus) == ("add", None):
-        hypotheses.append(Hypothesis("windowed", draw(st.integers(1, 7))))
+    kinds = ["truncated", "leading", "folded", *(["windowed"] if operation == "add" else [])]
+    hypotheses = [TRUTH, *(Hypothesis(kind, draw(st.integers(1, 7))) for kind in kinds)]
     number = st.integers(0, base**WIDTH - 1)
     pairs = draw(st.lists(st.tuples(number, number), min_size=1, max_size=8))
     return Task(operation, modulus, base), draw(st.sampled_from(hypotheses)), pairs

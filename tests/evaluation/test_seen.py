@@ -4,6 +4,8 @@ import pytest
 import torch
 
 from lengthwise.arithmetic import Domain, Task
+from lengthwise.evaluation.measure import Row, row_maker
+from lengthwise.evaluation.problems import test_problems as problems_of
 from lengthwise.evaluation.seen import MeasuredMember, seen_share, seen_share_of_pairs
 from lengthwise.tokens.digits import from_ints, resize, to_ints
 from lengthwise.tokens.fixed import FixedSet, enumerate_pairs
@@ -28,7 +30,7 @@ def as_pairs(a, b):
     return set(zip(to_ints(a, BASE), to_ints(b, BASE), strict=True))
 
 
-@pytest.mark.parametrize("train", ["D2", "D1+D3", "B3", "D3[lead>=2]", "0.8*D5+0.2*D1"])
+@pytest.mark.parametrize("train", ["D2", "D1+D3", "B3", "D3[lead>=2]", "0.8*D5+0.2*D1", "5x1", "2..4x2"])
 def test_pairs_against_the_stream(train):
     """All pairs up to five digits: how many does a stream of draws meet?"""
     draws = 20_000
@@ -61,3 +63,19 @@ def test_a_whole_domain_is_the_mean_of_its_pairs(draws):
     a, b = enumerate_pairs(part.parts[0])
     one = member("D1..2", draws)
     assert seen_share(one, part) == pytest.approx(seen_share_of_pairs(one, a, b))
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "share"), [("B2", "D2", 36 / 72), ("2x1", "D2", 18 / 72), ("D2", "2x1", 1)]
+)
+def test_a_domain_is_seen_as_far_as_training_holds_it(train, test, share):
+    assert seen_share(member(train, 10**6), Domain.parse(test, BASE)) == pytest.approx(share)
+
+
+def test_of_a_domain_that_is_tested_whole_reserved_pairs_are_unseen():
+    """3x1 has 9,000 pairs, few enough to ask them all, and a tenth of them is reserved as it is in D3."""
+    domain = Domain.parse("3x1")
+    row = Row(problems_of(domain, [0], 3, 100, torch.device("cpu")), domain, [None])
+    make = row_maker(member("1..3x1", 10**7, base=10), row, 0, step=1)
+    assert row.problems.selection == "enumerated"
+    assert make.keywords["seen"] == pytest.approx(0.9)

@@ -93,7 +93,7 @@ def test_members_are_compared_each_with_its_own_theory():
 
 
 def test_chains_are_those_of_theory_and_longer_domains_are_taken_as_they_are():
-    config = config_for(test="D5,D101")
+    config = config_for(test="D5,D101,9x2")
     rows = domain_rows(stack([config], ["truth"]))
     strata = chain_strata(rows, Drawing([0], 101, 3, 50, CPU))
     for row, found in zip(rows, strata, strict=True):

@@ -19,17 +19,28 @@ FULL, PAPER, LAPTOP = Setting(), Setting(preset="paper"), Setting(scale="laptop"
 # Runs, and the stacks they pack into at full scale.
 PACKED = {
     "addition": (8, 1),
-    "modular-addition": (8, 1),
+    "modular-addition": (8, 2),
     "multiplication": (4, 2),
     "modular-multiplication": (7, 1),
     "accuracy-by-domain": (3, 1),
-    "digit-accuracy": (22, 5),
+    "digit-accuracy": (22, 6),
     "digit-dynamics": (3, 1),
     "scales": (42, 6),
     "counterexample": (3, 1),
     "packing": (2, 2),
-    "dependence": (8, 4),
+    "dependence": (8, 5),
     "regularization": (36, 4),
+    # Sums of an aligned encoding train apart from its products, abacus' tasks each alone: they differ in length.
+    "table1": (68, 27),
+    "relative-addition": (14, 8),
+    "jelassi-5-20": (14, 7),
+    "modular-relative": (14, 8),
+    "multiplication-relative": (28, 14),
+    "coupled-1000": (1, 1),
+    "coupled-200": (1, 1),
+    "abacus-100": (2, 2),
+    "long-encodings": (7, 7),
+    "multiplication-upward": (1, 1),
 }
 
 

@@ -69,6 +69,47 @@ def test_refused_problems(capsys, run, arguments, named):
     assert named in refused(capsys, verb, run, *rest)
 
 
+@pytest.fixture(scope="module")
+def short_b(tmp_path_factory):
+    """Trained and tested on products by one digit, so that no answer has more than five."""
+    config = tiny_config(
+        task="mul",
+        train="1..2x1",
+        test="1..4x1",
+        encoding="coupled",
+        layout="reversed",
+        training={"steps": 3, "evaluate_every": 3},
+    )
+    (folder,) = train(config, tmp_path_factory.mktemp("runs"))
+    return folder.path
+
+
+def test_one_short_operand(capsys, short_b):
+    content = printed(capsys, "evaluate", short_b, "--test", "2x2,4x1,1x4", "--decode", "--dependence", "--json")
+    assert [row["domain"] for row in content["verdicts"]] == ["2x2", "4x1", "1x4"]
+    assert printed(capsys, "ask", short_b, "2222 * 2", "--json")["truth"] == "12221"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["ask", "1111 * 22"], "6 digits: allowed are up to 5"),
+        (["evaluate", "--test", "4x1,D3"], "the longest answer of D3 has 6 digits: allowed are up to 5"),
+        (["evaluate", "--test", "5x1"], "up to 4"),
+        (["evaluate", "--test", "4x1x1"], "4x1x1"),
+    ],
+)
+def test_answers_too_long_to_write_are_refused(capsys, short_b, arguments, named):
+    verb, *rest = arguments
+    assert named in refused(capsys, verb, short_b, *rest)
+
+
+def test_given_pairs_with_answers_too_long_are_refused(capsys, short_b, tmp_path):
+    pairs = tmp_path / "pairs"
+    pairs.write_text("2222 2\n1111 22\n")
+    assert "6 digits: allowed are up to 5" in refused(capsys, "evaluate", short_b, "--pairs", pairs)
+
+
 @pytest.mark.parametrize(
     ("file", "content", "named"),
     [

@@ -25,6 +25,10 @@ from lengthwise.model.config import ModelConfig
             {"test": "D5", "data": {"operand_width": 5, "answer_width": 5}},
             ("answer_width 5", "allowed is 6 or more", "add", "5 digits"),
         ),
+        (
+            {"task": "mul", "train": "1..4x2", "test": "9x2", "data": {"answer_width": 10}},
+            ("answer_width 10", "allowed is 11 or more", "mul", "9 digits"),
+        ),
         ({"model": {"heads": 5, "width": 384}}, ("heads 5", "384", "allowed are 1, 2, 3, 4, 6")),
         ({"model": {"heads": 0}}, ("heads", "0")),
         ({"model": {"dropout": 1.0}}, ("dropout", "1.0")),
@@ -145,3 +149,24 @@ def test_presets_are_whole_configs(name, size):
     assert config.task == "add%101"
     assert config.model.layers == ModelConfig.named(size).layers
     assert config.changed(train="D6", test="D1..10").operand_width >= 10
+
+
+@pytest.mark.parametrize(
+    ("changes", "width"),
+    [
+        ({}, 11),
+        ({"test": "9x2,2x9"}, 11),
+        ({"test": "9x2,D4"}, 11),
+        ({"test": "9x2,D6"}, 12),
+        ({"task": "add"}, 10),
+        ({"data": {"answer_width": 14}}, 14),
+        # What may be asked beyond domains has room for any two operands.
+        ({"data": {"operand_width": 9}}, 18),
+        ({"evaluation": {"pairs": 1}}, 18),
+        ({"evaluation": {"dependence": True}}, 18),
+        ({"layout": "scratchpad"}, 18),
+    ],
+)
+def test_answers_have_room_for_the_longest(changes, width):
+    content = {"task": "mul", "train": "1..4x2", "test": "9x2", **changes}
+    assert RunConfig(**content).answer_width == width

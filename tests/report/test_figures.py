@@ -7,9 +7,11 @@ from statistics import correlation
 
 import numpy as np
 import pytest
+from far_runs import far_runs
 from matplotlib.colors import to_hex
 from matplotlib.container import ErrorbarContainer
 from matplotlib.text import Text
+from relative_runs import relative_runs
 from synthetic_runs import TOTAL, record_maker, rising, synthetic_run
 
 from lengthwise.model.config import SIZES
@@ -73,7 +75,7 @@ def everything(folder):
         synthetic_run(folder, {**D4, "layout": "plain"}, name="packing-lines-s1"),
         synthetic_run(folder, D4, name="regularization-add-dropout0-decay0.05-s1"),
     ]
-    return [*watched, *tables, *others]
+    return [*watched, *tables, *others, *relative_runs(folder), *far_runs(folder)]
 
 
 def test_every_figure_is_drawn_saved_and_explained(tmp_path):

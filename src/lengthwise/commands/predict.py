@@ -25,7 +25,7 @@ class Predict:
     task: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="TASK")] = None
     """Operation and modulus: add, mul, add%101, mul%150."""
     train: str = "D4"
-    """Training domain: D4, B4, D4+D5, 0.6*D6+0.4*D7, D1..4, D4[lead>=6]."""
+    """Training domain: D4, B4, 40x2, D4+D5, 0.6*D6+0.4*D7, D1..4, 1..40x2, D4[lead>=6]."""
     test: Annotated[str | None, tyro.conf.arg(metavar="DOMAINS")] = None
     """Test domains, a row each: D1..9, B5,B6. Default: lengths 1 to five above the trained ones."""
     encoding: str = "learned"
@@ -99,8 +99,11 @@ def show(predictions: Predictions, console: Console) -> None:
     console.print(prediction_table(predictions))
     for rule in dict.fromkeys(row.rule for row in predictions.rows):
         console.print(f"- {rule}", soft_wrap=True, markup=False)
-    if any(row.hypothesis is not None and row.accuracy is None for row in predictions.rows):
+    unknown = {row.hypothesis for row in predictions.rows if row.hypothesis is not None and row.accuracy is None}
+    if any(hypothesis.is_counted(task) for hypothesis in unknown):
         console.print(f"- Exact accuracies are worked out for moduli up to {MOST_RESIDUES:,} in products")
+    elif unknown:
+        console.print("- Exact accuracies are worked out for functions that a rule predicts", soft_wrap=True)
     mark = predictions.rows[0].generalizes
     words = {True: "yes", False: "no", None: "theory does not say"}[mark]
     console.print(f"{MARKS[mark]} Does it go on to longer operands? {words}")

@@ -30,8 +30,9 @@ class Reproduce:
     """full for the paper's models (a GPU is needed), or laptop for small ones on a CPU, in minutes."""
     preset: str = "fast"
     """Hyperparameters: fast, or paper for the paper's own."""
-    seeds: int = 1
-    """Train every row with seeds 1 to this; 0 is the one seed to tune on, which no table shows."""
+    seeds: int | None = None
+    """Train every row with seeds 1 to this; 0 is the one seed to tune on, which no table shows. Default: the
+    recipe's own number, mostly 1."""
     only: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     """Train this row alone; may be given more than once."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
@@ -46,7 +47,7 @@ class Reproduce:
             return print(listed(self.json))
         if self.recipe is None:
             raise InputError("no recipe given: lengthwise reproduce --list names them")
-        if self.seeds < 0:
+        if self.seeds is not None and self.seeds < 0:
             raise InputError(f"seeds {self.seeds} is negative: allowed is 0 or more")
         recipes = find_recipes(self.recipe)
         setting = Setting(scale=self.scale, preset=self.preset)
@@ -61,12 +62,18 @@ class Reproduce:
     def _reproduce(self, recipe: Recipe, setting: Setting, out: Path, console: Console) -> dict[str, Any]:
         from lengthwise.experiments.reproduce import Order, reproduce
         from lengthwise.records.view import RunView
+        from lengthwise.report.collection import Collection
+        from lengthwise.report.formats import terminal
+        from lengthwise.report.relative_page import tables_of
         from lengthwise.report.rows import row_json, row_table
 
         console.print(f"[bold]{recipe.name}[/]: {escape(recipe.purpose)}", soft_wrap=True)
-        order = Order(setting=setting, seeds=self.seeds, only=self.only, device=self.device)
+        seeds = recipe.seeds if self.seeds is None else self.seeds
+        order = Order(setting=setting, seeds=seeds, only=self.only, device=self.device)
         views = [RunView(folder) for folder in reproduce(recipe, order, out, console)]
         console.print(row_table(views))
+        for table in tables_of(recipe.name, Collection(out)).values():
+            console.print(terminal(table))
         return {"recipe": recipe.name, "rows": [row_json(view) for view in views]}
 
 

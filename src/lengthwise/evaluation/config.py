@@ -7,6 +7,7 @@ from pydantic import PositiveInt
 from lengthwise.arithmetic import Task
 from lengthwise.config import Config
 from lengthwise.errors import InputError
+from lengthwise.theory.hypotheses import Hypothesis
 
 SetName = Literal["lopsided", "carry", "alternating"]
 
@@ -39,8 +40,26 @@ class EvaluationConfig(Config):
     """After training, special problems of every tested length: one operand short, a carry through the whole
     number, carries at every other digit (add without modulus)."""
 
+    decoded: PositiveInt | None = None
+    """After training, so many problems of every test domain by real decoding too."""
+
+    anatomy: PositiveInt | None = None
+    """After training, so many problems of every test domain looked at from inside: where the first wrong digit
+    falls, the margin of right digits, and where attention goes (evaluation/anatomy.py)."""
+
+    hypotheses: tuple[str, ...] = ()
+    """After training, agreement with further functions on every test domain: truncated:3, windowed:4, leading:2,
+    folded:2 (theory/hypotheses.py); by longest carry chain too where that is asked for."""
+
+    @property
+    def leaves_domains(self) -> bool:
+        """Whether problems are asked that need not belong to any domain of the run."""
+        return self.dynamics or self.dependence or self.pairs is not None or bool(self.sets)
+
     def check(self, task: Task) -> None:
         """Refuse what has no meaning for a task."""
+        for name in self.hypotheses:
+            Hypothesis.parse(name).check(task)
         if self.chains and task.operation != "add":
             raise InputError(f"evaluation.chains is set for {task}: allowed is addition, which has carry chains")
         if self.sets and (task.operation != "add" or task.modulus is not None):

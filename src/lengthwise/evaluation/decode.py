@@ -14,8 +14,14 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from lengthwise.model.gpt import GPT
+
+NO_TOKEN = -1
+
+LOOK_EVERY = 16
+"""Tokens written between looks at whether all answers have ended: a look waits for the device."""
 
 
 class SymbolPositions(NamedTuple):
@@ -48,12 +54,24 @@ def greedy(
     *,
     lengths: Tensor | None = None,
     symbols: SymbolPositions | None = None,
+    end: int = NO_TOKEN,
 ) -> Tensor:
-    """The `steps` most likely next tokens, one after another: ids [M, B, steps]."""
+    """The `steps` most likely next tokens, one after another: ids [M, B, steps].
+
+    Once all answers hold the token `end`, which no prompt does, nothing more is written, and the rest is that
+    token.
+    """
     reading = Reading(prompt, positions, steps, lengths, symbols)
-    lengths = prompt_lengths(reading)
-    written = [ids for _, ids in write(model, reading)]
-    return after_prompt(torch.cat([_common_prompt(reading), *written], dim=-1), lengths, steps)
+    lengths, tokens = prompt_lengths(reading), [_common_prompt(reading)]
+    ended = torch.zeros_like(lengths, dtype=torch.bool)
+    for number, (_, ids) in enumerate(write(model, reading), start=1):
+        tokens.append(ids)
+        ended |= ids.squeeze(-1) == end
+        if number % LOOK_EVERY == 0 and ended.all():
+            break
+    missing = int(lengths.max()) + steps - sum(part.shape[-1] for part in tokens)
+    whole = functional.pad(torch.cat(tokens, dim=-1), (0, missing), value=end)
+    return after_prompt(whole, lengths, steps)
 
 
 @torch.no_grad()

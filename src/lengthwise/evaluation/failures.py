@@ -40,7 +40,7 @@ def decode(model: GPT, layout: Layout, encoding: Encoding, problem: Pair, chunk:
 
 
 def _decode_chunk(model: GPT, layout: Layout, encoding: Encoding, pair: Pair) -> Tensor:
-    return greedy(model, **prepare(layout, encoding, pair)._asdict())
+    return greedy(model, **prepare(layout, encoding, pair)._asdict(), end=layout.vocabulary.eos)
 
 
 def prepare(layout: Layout, encoding: Encoding, pair: Pair) -> Reading:

@@ -6,6 +6,7 @@ Shapes: M members, N problems, A answer digits, V vocabulary.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import islice
 
 import torch
 from torch import Tensor
@@ -19,6 +20,9 @@ from lengthwise.evaluation.seen import MeasuredMember, seen_share, seen_share_of
 from lengthwise.records.schema import Record
 from lengthwise.theory.coverage import coverage
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
+
+DIGITS_TOLD = 100
+"""Answer digits with records of their own, from the lowest: of a thousand nobody would read all."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ def measure(
         of_reference = others[0] if others else of_truth
         coinciding = (question.truth == question.predicted).all(-1).sum(1).tolist()
         for k, member in enumerate(members):
-            make = _maker(member, question.row, k, step)
+            make = row_maker(member, question.row, k, step)
             reference = str(question.references[k])
             records += _counts(make, "truth", of_truth, k)
             if question.references[k] != TRUTH:
@@ -139,7 +143,7 @@ def measure_decoded(
     """The counts of real decoding: exact match, and the ways to fail."""
     records: list[Record] = []
     for k, member in enumerate(members):
-        make = partial(_maker(member, row, k, step), reference=reference, mode="decoded")
+        make = partial(row_maker(member, row, k, step), reference=reference, mode="decoded")
         records.append(make(correct=int(decoded.exact[k].sum())))
         records.append(make(metric="malformed", correct=int(decoded.malformed[k].sum())))
         records.append(make(metric="wrong_length", correct=int(decoded.wrong_length[k].sum())))
@@ -156,7 +160,8 @@ def record_maker(member: MeasuredMember, step: int) -> partial[Record]:
     )
 
 
-def _maker(member: MeasuredMember, row: Row, k: int, step: int) -> partial[Record]:
+def row_maker(member: MeasuredMember, row: Row, k: int, step: int) -> partial[Record]:
+    """Makes records about member k of a row."""
     problems = row.problems
     return partial(
         record_maker(member, step),
@@ -168,10 +173,11 @@ def _maker(member: MeasuredMember, row: Row, k: int, step: int) -> partial[Recor
 
 
 def _seen(member: MeasuredMember, row: Row, k: int) -> float:
-    if row.domain is not None:
+    problems = row.problems
+    if row.domain is not None and problems.selection == "sampled":
         return seen_share(member, row.domain)
-    given = row.problems.selection == "given"
-    return seen_share_of_pairs(member, row.problems.a[k], row.problems.b[k]) if given else 0.0
+    told = row.domain is not None or problems.selection == "given"
+    return seen_share_of_pairs(member, problems.a[k], problems.b[k]) if told else 0.0
 
 
 def _counts(make: partial[Record], reference: str, totals: Totals, k: int) -> Iterator[Record]:
@@ -186,7 +192,8 @@ def _details(make: partial[Record], reference: str, totals: Totals, k: int) -> I
 
 def _digits(make: partial[Record], totals: Totals, k: int) -> Iterator[Record]:
     """Of the problems whose answer is written with a digit of that significance."""
-    for position, (correct, total) in enumerate(zip(totals.right[k], totals.present[k], strict=True), start=1):
+    counts = islice(zip(totals.right[k], totals.present[k], strict=True), DIGITS_TOLD)
+    for position, (correct, total) in enumerate(counts, start=1):
         if total:
             yield make(metric=f"digit:{position}", correct=correct, total=total)
 

@@ -79,13 +79,14 @@ def score(subject: Subject, problem: tuple[Tensor, Tensor], reference: Tensor, s
 
     `support` [M, A, V] says which tokens of each answer position are not counted in `outside`.
     """
-    chunks = [
-        _score_chunk(subject, a, b, c, support) for a, b, c in _chunks(subject.layout.length, *problem, reference)
+    scored = [
+        _score_chunk(subject, a, b, c, support) for a, b, c in chunks(subject.layout.length, *problem, reference)
     ]
-    return Scores(*(torch.cat(columns, 1) for columns in zip(*chunks, strict=True)))
+    return Scores(*(torch.cat(columns, 1) for columns in zip(*scored, strict=True)))
 
 
-def _chunks(length: int, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
+def chunks(length: int, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    """Tensors [M, N, ...] of problems of up to `length` tokens, as many problems at once as the device likes."""
     size = max(1, CHUNK_TOKENS[tensors[0].device.type] // (length * len(tensors[0])))
     yield from zip(*(tensor.split(size, dim=1) for tensor in tensors), strict=True)
 
@@ -94,7 +95,7 @@ def _score_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor, support: Ten
     encoded = subject.layout.encode(a, b, c)
     positions = number_tokens(subject.encoding, encoded.significance, encoded.number)
     tokens = encoded.spread()
-    start, end = _answer_span(tokens)
+    start, end = answer_span(tokens)
     logits = subject.model(tokens.ids[..., : end - 1], positions[..., : end - 1], tail=end - start)
     targets, answer = tokens.ids[..., start:end], tokens.answer[..., start:end]
     log_probabilities = logits.log_softmax(-1)
@@ -115,7 +116,7 @@ def _score_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor, support: Ten
     )
 
 
-def _answer_span(tokens: SpreadTokens) -> tuple[int, int]:
+def answer_span(tokens: SpreadTokens) -> tuple[int, int]:
     """The places from the first token of any answer to the last."""
     places = tokens.answer.flatten(0, -2).any(0).nonzero()
     return int(places.min()), int(places.max()) + 1

@@ -16,10 +16,11 @@ from torch import Tensor
 from lengthwise.arithmetic import Domain
 from lengthwise.evaluation.measure import Row, ask, record_maker
 from lengthwise.evaluation.problems import Problems
+from lengthwise.evaluation.references import reference_answers
 from lengthwise.evaluation.score import Subject, score
 from lengthwise.evaluation.seen import MeasuredMember, chance_seen
 from lengthwise.records.schema import Record
-from lengthwise.theory.hypotheses import TRUTH
+from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.chains import LONGEST, longest_chain
 from lengthwise.tokens.sampling import Member, Sampler
 
@@ -65,31 +66,39 @@ class Strata:
     kind: Tensor
     """int64 [M or 1, N]: which of the strata each problem belongs to."""
     strata: Sequence[Stratum]
+    further: Sequence[Hypothesis] = ()
+    """What answers are compared with besides truth and the row's own."""
 
 
 def measure_strata(
     subject: Subject, members: Sequence[MeasuredMember], several: Sequence[Strata], step: int
 ) -> list[Record]:
-    """A record for each member, stratum that occurs, and reference: truth, and the row's own where it differs."""
+    """A record for each member, stratum that occurs, and reference: truth, the row's own where it differs, and
+    further ones."""
     records: list[Record] = []
     for strata in several:
         (question,) = ask(members, [strata.row], subject.layout.answer_width)
-        right = [_right(subject, strata.row.problems, answers) for answers in question.answers]
+        right = [right_answers(subject, strata.row.problems, answers) for answers in question.answers]
+        further = {str(h): _as_hypothesis(subject, members, strata.row.problems, h) for h in strata.further}
         for k, member in enumerate(members):
             # A member that theory says computes truth has truth for both.
-            compared = {str(TRUTH): right[0][k], str(question.references[k]): right[-1][k]}
+            compared = {
+                **{reference: matches[k] for reference, matches in further.items()},
+                str(TRUTH): right[0][k],
+                str(question.references[k]): right[-1][k],
+            }
             make = partial(record_maker(member, step), selection=strata.row.problems.selection)
             records += _counts(make, strata, k, compared, _chance_seen(member, strata.row.problems, k))
     return records
 
 
-def chain_strata(rows: Sequence[Row], drawing: Drawing) -> list[Strata]:
+def chain_strata(rows: Sequence[Row], drawing: Drawing, further: Sequence[Hypothesis] = ()) -> list[Strata]:
     """The domains of rows by longest carry chain.
 
-    A domain that is there whole, or too long for the sampler, is taken as it is. Of others there are problems
-    that have every chain that occurs alike, as uniform ones hardly ever have a long one.
+    A domain that is there whole, too long for the sampler or of parts such as 40x2 is taken as it is. Of others
+    there are problems that have every chain that occurs alike, as uniform ones hardly ever have a long one.
     """
-    return [_by_chain(row) for row in _stratified(rows, drawing)]
+    return [_by_chain(row, further) for row in _stratified(rows, drawing)]
 
 
 def pair_strata(drawing: Drawing) -> Strata:
@@ -119,12 +128,21 @@ def pair_lengths(width: int) -> list[int]:
     return sorted({1, 2, *range(apart, width, apart), width})
 
 
-def _right(subject: Subject, problems: Problems, answers: Tensor) -> Tensor:
+def right_answers(subject: Subject, problems: Problems, answers: Tensor) -> Tensor:
     """bool [M, N]: where greedy decoding would write these answers."""
     vocabulary = len(subject.layout.vocabulary)
     support = torch.ones(len(answers), answers.shape[-1], vocabulary, dtype=torch.bool, device=answers.device)
     parts = zip(*(x.split(SCORED_AT_ONCE, dim=1) for x in (problems.a, problems.b, answers)), strict=True)
     return torch.cat([score(subject, (a, b), c, support).exact for a, b, c in parts], 1)
+
+
+def _as_hypothesis(
+    subject: Subject, members: Sequence[MeasuredMember], problems: Problems, hypothesis: Hypothesis
+) -> Tensor:
+    """bool [M, N]: where members answer as a hypothesis does."""
+    tasks, width = [member.task for member in members], subject.layout.answer_width
+    answers = reference_answers(tasks, [hypothesis] * len(tasks), problems.a, problems.b, width)
+    return right_answers(subject, problems, answers)
 
 
 def _counts(
@@ -168,7 +186,9 @@ def _stratified(rows: Sequence[Row], drawing: Drawing) -> list[Row]:
 
 
 def _is_drawn(row: Row) -> bool:
-    return row.problems.selection == "sampled" and _domain(row).length <= LONGEST
+    domain = _domain(row)
+    equally_long = all(part.exact is None for part in domain.parts)
+    return row.problems.selection == "sampled" and domain.length <= LONGEST and equally_long
 
 
 def _domain(row: Row) -> Domain:
@@ -176,10 +196,11 @@ def _domain(row: Row) -> Domain:
     return row.domain
 
 
-def _by_chain(row: Row) -> Strata:
+def _by_chain(row: Row, further: Sequence[Hypothesis]) -> Strata:
     problems, domain = row.problems, _domain(row)
     chain = longest_chain(problems.a, problems.b, domain.base).long()
-    return Strata(row, chain, [Stratum(problems.domain, f"chain:{k}") for k in range(domain.length + 1)])
+    strata = [Stratum(problems.domain, f"chain:{k}") for k in range(domain.length + 1)]
+    return Strata(row, chain, strata, further)
 
 
 def _pair_grid(lengths: Sequence[int], drawing: Drawing) -> tuple[Tensor, Tensor]:

@@ -5,6 +5,8 @@ from dataclasses import replace
 from functools import cached_property, partial
 
 from lengthwise.arithmetic import Domain
+from lengthwise.evaluation.anatomy import measure_anatomy
+from lengthwise.evaluation.candidates import measure_candidates
 from lengthwise.evaluation.dependence import measure_dependence
 from lengthwise.evaluation.dynamics import measure_dynamics
 from lengthwise.evaluation.failures import decode, split_failures
@@ -14,6 +16,7 @@ from lengthwise.evaluation.references import reference_answers
 from lengthwise.evaluation.score import Subject
 from lengthwise.evaluation.seen import MeasuredMember
 from lengthwise.evaluation.sets import set_strata
+from lengthwise.evaluation.steps import measure_steps
 from lengthwise.evaluation.strata import Drawing, Strata, chain_strata, measure_strata, pair_strata
 from lengthwise.evaluation.written import Probed, written_digits
 from lengthwise.experiments.build import Parts, training_layout
@@ -53,6 +56,14 @@ class Assessment:
             records += assess_dependence(parts, self.names, step)
         if detail:
             records += measure_strata(subject, members, _strata(parts), step)
+            rows = [question.row for question in questions]
+            records += measure_candidates(subject, members, rows, _candidates(parts), step)
+            if layout_facts(parts.configs[0].resolved_layout).with_steps:
+                records += measure_steps(subject, members, rows, step)
+        if config.decoded and detail:
+            records += assess_decoded(parts, self.names, step, few_rows(parts, config.decoded))
+        if config.anatomy and detail:
+            records += measure_anatomy(subject, members, few_rows(parts, config.anatomy), step)
         return records
 
     @cached_property
@@ -94,21 +105,27 @@ def domain_rows(parts: Parts, domains: Sequence[Domain] | None = None, *, interi
 
     An interim evaluation has fewer problems, and takes whole only what is no larger than that.
     """
-    configs, device = parts.configs, parts.model.device
     if domains is None:
-        domains = list(dict.fromkeys(domain for config in configs for domain in config.measured_domains))
-    width, evaluation = parts.layout.operand_width, configs[0].evaluation
+        domains = list(dict.fromkeys(domain for config in parts.configs for domain in config.measured_domains))
+    evaluation = parts.configs[0].evaluation
     count, whole = evaluation.problems, WHOLE_LIMIT
     if interim:
         count, whole = min(count, evaluation.interim_problems), min(whole, evaluation.interim_problems)
-    return [
-        Row(
-            test_problems(domain, parts.seeds, width, count, device, whole=whole),
-            domain,
-            [measured_hypothesis(config, domain) for config in configs],
-        )
-        for domain in domains
-    ]
+    return [_row(parts, domain, count, whole) for domain in domains]
+
+
+def few_rows(parts: Parts, count: int) -> list[Row]:
+    """A row of no more than so many problems for each test domain, which all members share."""
+    return [_row(parts, domain, count, count) for domain in parts.configs[0].test_domains]
+
+
+def _row(parts: Parts, domain: Domain, count: int, whole: int) -> Row:
+    width, device = parts.layout.operand_width, parts.model.device
+    return Row(
+        test_problems(domain, parts.seeds, width, count, device, whole=whole),
+        domain,
+        [measured_hypothesis(config, domain) for config in parts.configs],
+    )
 
 
 def given_row(parts: Parts, problems: Problems) -> Row:
@@ -161,12 +178,16 @@ def _strata(parts: Parts) -> list[Strata]:
     evaluation, strata = config.evaluation, []
     drawing = Drawing(parts.seeds, width, config.base, evaluation.problems, device)
     if evaluation.chains:
-        strata += chain_strata(domain_rows(parts), drawing)
+        strata += chain_strata(domain_rows(parts), drawing, _candidates(parts))
     if evaluation.pairs:
         strata.append(pair_strata(replace(drawing, count=evaluation.pairs)))
     for length in dict.fromkeys(domain.length for domain in config.test_domains):
         strata += [set_strata(name, drawing, length) for name in dict.fromkeys(evaluation.sets)]
     return strata
+
+
+def _candidates(parts: Parts) -> list[Hypothesis]:
+    return [Hypothesis.parse(name) for name in parts.configs[0].evaluation.hypotheses]
 
 
 def _case(config: RunConfig, domain: Domain) -> Case:

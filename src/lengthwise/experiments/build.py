@@ -77,6 +77,12 @@ def training_data(parts: Parts, rows: int) -> TrainingData:
     )
 
 
+def tokens_per_step(parts: Parts) -> int:
+    """Of one member, padding included."""
+    config = parts.configs[0]
+    return config.training.batch * row_length(training_layout(config, parts.layout), config.data)
+
+
 def training_layout(config: RunConfig, layout: Layout) -> Layout:
     """A layout whose problems differ in length has no room in training for more than is trained on."""
     if layout.fixed_width:
@@ -86,8 +92,8 @@ def training_layout(config: RunConfig, layout: Layout) -> Layout:
 
 def _training_widths(config: RunConfig) -> tuple[int, int]:
     """Digits of the longest operand and answer of training."""
-    width = config.train_domain.length
-    return width, config.task_object.answer_digits(width)
+    domain = config.train_domain
+    return domain.length, domain.answer_digits(config.task_object)
 
 
 def positions_needed(config: RunConfig, layout: Layout) -> int:

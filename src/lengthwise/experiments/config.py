@@ -16,7 +16,7 @@ from lengthwise.config import Config
 from lengthwise.errors import InputError
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.model.config import ModelConfig
-from lengthwise.theory.encodings import check_layout, encoding_facts
+from lengthwise.theory.encodings import check_layout, encoding_facts, layout_facts
 from lengthwise.tokens.config import DataConfig
 from lengthwise.training.config import TrainingConfig
 
@@ -28,7 +28,7 @@ class RunConfig(Config):
     """Operation and modulus: add, mul, add%101, mul%150."""
 
     train: str = "D4"
-    """Training domain: D4, B4, D4+D5, 0.6*D6+0.4*D7, D1..4, D4[lead>=6]."""
+    """Training domain: D4, B4, 40x2, D4+D5, 0.6*D6+0.4*D7, D1..4, 1..40x2, D4[lead>=6]."""
 
     test: Annotated[str | None, tyro.conf.arg(metavar="DOMAINS")] = None
     """Test domains, a row each: D1..9, B5,B6. Default: lengths 1 to five above the trained ones."""
@@ -60,11 +60,11 @@ class RunConfig(Config):
             raise InputError(
                 f"operand_width {self.operand_width} is less than the longest operand: allowed is {widest} or more"
             )
-        needed = self.task_object.answer_digits(self.operand_width)
+        needed = self._longest_answer
         if self.data.answer_width is not None and self.data.answer_width < needed:
             raise InputError(
                 f"answer_width {self.data.answer_width} is too narrow: allowed is {needed} or more for "
-                f"{self.task} with operands of {self.operand_width} digits"
+                f"{self.task} with operands of up to {self.operand_width} digits"
             )
         check_layout(self.resolved_layout, self.task_object, self.encoding)
         self.evaluation.check(self.task_object)
@@ -98,7 +98,16 @@ class RunConfig(Config):
 
     @property
     def answer_width(self) -> int:
-        return self.data.answer_width or self.task_object.answer_digits(self.operand_width)
+        return self.data.answer_width or self._longest_answer
+
+    @property
+    def _longest_answer(self) -> int:
+        """Its digits. Where one operand is short in all domains, and no other problems are asked, these are fewer
+        than two operands of that width may give. Steps before the answer are always as many as these need."""
+        with_steps = layout_facts(self.resolved_layout).with_steps
+        if with_steps or self.data.operand_width is not None or self.evaluation.leaves_domains:
+            return self.task_object.answer_digits(self.operand_width)
+        return max(domain.answer_digits(self.task_object) for domain in self.measured_domains)
 
     @property
     def name(self) -> str:

@@ -111,8 +111,10 @@ def _rows(run: Run, domains: Sequence[Domain], pairs: Path | str | None) -> list
     if pairs is None:
         # The training domain belongs to every evaluation: verdicts depend on it.
         return domain_rows(run.parts, list(dict.fromkeys([run.config.train_domain, *domains])))
-    width, device = run.parts.layout.operand_width, run.parts.model.device
-    return [given_row(run.parts, given_problems(Path(pairs), run.config.base, 1, width, device))]
+    width, base, device = run.parts.layout.operand_width, run.config.base, run.parts.model.device
+    problems = given_problems(Path(pairs), base, 1, width, device)
+    run.check_answers(zip(to_ints(problems.a, base), to_ints(problems.b, base), strict=True))
+    return [given_row(run.parts, problems)]
 
 
 def _measure(run: Run, rows: Sequence[Row]) -> list[Record]:
@@ -129,3 +131,5 @@ def _refuse_too_long(run: Run, domains: Sequence[Domain]) -> None:
             f"length {longest} is more than {run.folder.path} has room for: allowed is up to {width} "
             f"(a run trained with --data.operand-width {longest} has room for it)"
         )
+    for domain in domains:
+        run.check_room(domain.answer_digits(run.config.task_object), f"the longest answer of {domain}")

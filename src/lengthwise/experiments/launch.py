@@ -14,7 +14,14 @@ from rich.console import Console
 
 from lengthwise.errors import InputError
 from lengthwise.experiments.assess import Assessment, training_accuracies
-from lengthwise.experiments.build import Parts, build, choose_device, stack_key, training_steps
+from lengthwise.experiments.build import (
+    Parts,
+    build,
+    choose_device,
+    stack_key,
+    tokens_per_step,
+    training_steps,
+)
 from lengthwise.experiments.config import RunConfig, completed
 from lengthwise.experiments.environment import environment
 from lengthwise.experiments.memory import memory_told
@@ -142,6 +149,7 @@ class StackRun:
         progress, fixed = self.trainer.progress, self.sets[k]
         return {
             "step": progress.step,
+            "tokens": progress.step * tokens_per_step(self.parts),
             "seconds": round(progress.seconds, 3),
             "evaluation_seconds": round(self.evaluation_seconds, 3),
             **({} if fixed is None else {"samples": sample_counts(fixed)}),

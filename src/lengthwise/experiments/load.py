@@ -1,10 +1,10 @@
 """A trained run, back from its folder, to be asked something."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lengthwise.arithmetic import Domain, pair_length
+from lengthwise.arithmetic import Domain, digit_count, pair_length
 from lengthwise.errors import InputError
 from lengthwise.evaluation.failures import decode
 from lengthwise.experiments.assess import predicted_hypothesis
@@ -46,6 +46,7 @@ class Run:
         for number in (number for pair in pairs for number in pair):
             if not 0 <= number < base**width:
                 raise InputError(f"{number} is no operand of this model: allowed are up to {width} digits")
+        self.check_answers(pairs)
         a, b = (
             from_ints(list(numbers), width, base).to(self.parts.model.device)[None]
             for numbers in zip(*pairs, strict=True)
@@ -53,6 +54,17 @@ class Run:
         (answers,) = decode(self.parts.model, self.parts.layout, self.parts.encoding, (a, b))
         read = (self.parts.layout.read_answer(ids) for ids in answers)
         return [self.compare(x, y, answer) for (x, y), answer in zip(pairs, read, strict=True)]
+
+    def check_answers(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Refuse problems whose answers the run has no room for."""
+        largest = max(self.config.task_object(a, b) for a, b in pairs)
+        self.check_room(digit_count(largest, self.config.base), "an answer")
+
+    def check_room(self, digits: int, what: str) -> None:
+        """A run that was only tested with one short operand writes no longer answers than that takes."""
+        room = self.parts.layout.answer_width
+        if digits > room:
+            raise InputError(f"{what} has {digits} digits: allowed are up to {room} that this model writes")
 
     def compare(self, a: int, b: int, answered: int | Malformed) -> Answer:
         """An answer beside truth and prediction."""

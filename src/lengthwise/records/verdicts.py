@@ -73,7 +73,7 @@ def judge(agreement: Measured | None, converged: bool) -> str | None:
 def verdicts(predictions: Sequence[Prediction], train: str, records: Iterable[Record]) -> list[Verdict]:
     """Verdicts from the records of one run at one step."""
     counts = {
-        (r.domain, r.reference, r.metric): _measured(r)
+        (r.domain, r.reference, r.metric): measured(r)
         for r in records
         if r.correct is not None and r.mode == "forced"
     }
@@ -101,6 +101,6 @@ def verdicts(predictions: Sequence[Prediction], train: str, records: Iterable[Re
     return rows
 
 
-def _measured(record: Record) -> Measured:
+def measured(record: Record) -> Measured:
     assert record.correct is not None
     return Measured(record.correct, record.total, record.selection == "enumerated")

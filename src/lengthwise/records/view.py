@@ -10,7 +10,7 @@ from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
 from lengthwise.errors import InputError
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.schema import Record
-from lengthwise.records.verdicts import Verdict, verdicts
+from lengthwise.records.verdicts import Measured, Verdict, measured, verdicts
 from lengthwise.theory.encodings import encoding_facts
 from lengthwise.theory.predict import Case, Prediction, predict_case
 
@@ -67,6 +67,15 @@ class RunView:
 
     def at(self, step: int) -> list[Record]:
         return [record for record in self.records if record.step == step]
+
+    @cached_property
+    def final_counts(self) -> dict[tuple[str, str], Measured]:
+        """Exact match after training, by domain and by what it was compared with."""
+        return {
+            (record.domain, record.reference): measured(record)
+            for record in self.at(self.last_step)
+            if record.metric == "exact" and record.mode == "forced" and record.correct is not None
+        }
 
     def predictions(self, domains: Sequence[Domain] | None = None) -> list[Prediction]:
         """What theory says, domain by domain; by default of the test domains."""

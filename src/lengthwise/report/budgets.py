@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from lengthwise.records.files import read_json
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection
 from lengthwise.report.formats import TextTable
@@ -17,6 +18,7 @@ COLUMNS = (
     "decay",
     "samples",
     "operand width",
+    "tokens",
     "seconds",
     "device",
     "commit",
@@ -52,10 +54,17 @@ def _line(recipe: str, note: dict[str, Any], runs: Sequence[RunView]) -> tuple[s
         several(f"{t['weight_decay']:g}" for t in training),
         several("fresh" if d["samples"] is None else f"{d['samples']:,}" for d in data),
         several(str(d["operand_width"] or "longest") for d in data),
+        tokens_text(runs),
         f"{note['wall_seconds']:.0f}",
         str(note["device"]),
         str(note["commit"]),
     )
+
+
+def tokens_text(runs: Sequence[RunView]) -> str:
+    """All that its models read in training, padding included; runs of earlier versions did not note it."""
+    found = [read_json(view.folder.path / "status.json").get("tokens") for view in runs]
+    return "–" if None in found else f"{sum(found) / 1e6:,.0f} M"
 
 
 def _optimizer(training: dict[str, Any]) -> str:

@@ -5,10 +5,21 @@ from dataclasses import dataclass
 
 from lengthwise.records.learning_order import learned_at, learning_order
 from lengthwise.records.schema import TRUTH, Record
-from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Measured, gate_passed, judge
+from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Measured, judge
 from lengthwise.records.view import RunView
 from lengthwise.report.comparison import final_counts
 from lengthwise.report.formats import TextTable
+from lengthwise.report.relative_claims import (
+    absolute_marks,
+    failures_are_rare,
+    five_go_to_twenty,
+    longer_chains_wrong,
+    raw_sums_are_hard,
+    relative_marks,
+    seen_chains_right,
+    steps_carry_over,
+)
+from lengthwise.report.rows import converged
 from lengthwise.report.theorems import FAMILIES, VERDICT_COLUMNS, verdict_line
 
 Words = list[str | None]
@@ -121,11 +132,6 @@ def _dead_columns(view: RunView) -> Words:
     return words
 
 
-def converged(view: RunView) -> bool:
-    """Whether it passed the gate of verdicts on its training domain."""
-    return gate_passed(final_counts(view)[str(view.train), TRUTH])
-
-
 def digits_that_matter(view: RunView) -> int:
     """n, or the least k with p dividing base^k where that is less."""
     task, n = view.task, view.train.length
@@ -151,5 +157,33 @@ CLAIMS = (
         both_long_is_not_enough,
     ),
     Claim("capacity", "The same model trained on D1..9 is right on all lengths", all_lengths_learned),
+    Claim(
+        "Table 1, absolute",
+        "Trained models go on to longer operands where it says, and only there",
+        absolute_marks,
+    ),
+    Claim(
+        "Table 1, relative",
+        "Trained models go on to longer operands where it says, and only there",
+        relative_marks,
+    ),
+    Claim("Theorem 3, bound", "Longer sums go wrong at most once in 10^(n-1)", failures_are_rare),
+    Claim(
+        "Theorem 3, seen chains",
+        "Longer sums whose carries travel no further than in training are right",
+        seen_chains_right,
+    ),
+    Claim(
+        "Theorem 3, longer chains",
+        "Sums whose carries travel further than in training are wrong",
+        longer_chains_wrong,
+    ),
+    Claim("Jelassi and others", "Relative positions: trained on five digits, twenty are added", five_go_to_twenty),
+    Claim(
+        "multiplication, steps",
+        "Given raw sums, carries and digits of longer products are right",
+        steps_carry_over,
+    ),
+    Claim("multiplication, raw sums", "The raw sums of longer products go wrong", raw_sums_are_hard),
     Claim("dependence", "Operand digits that theory says are ignored change no answer digit", unread_digits_dead),
 )

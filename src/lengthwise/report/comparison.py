@@ -162,8 +162,4 @@ def _exact(prediction: Prediction, spec: TableSpec) -> float | None:
 
 def final_counts(view: RunView) -> dict[tuple[str, str], Measured]:
     """Exact match after training, by domain and by what it was compared with."""
-    return {
-        (record.domain, record.reference): Measured(record.correct, record.total, record.selection == "enumerated")
-        for record in view.at(view.last_step)
-        if record.metric == "exact" and record.mode == "forced" and record.correct is not None
-    }
+    return view.final_counts

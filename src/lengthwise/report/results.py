@@ -9,7 +9,8 @@ from lengthwise.report.comparison import TABLES, Comparison, compare
 from lengthwise.report.comparison_text import LEGEND, data_table, reading_table
 from lengthwise.report.figures import FIGURES
 from lengthwise.report.figures.style import save
-from lengthwise.report.formats import csv_text, latex, markdown
+from lengthwise.report.formats import TextTable, csv_text, latex, markdown
+from lengthwise.report.relative_page import PARTS, data_of, tables_of
 from lengthwise.report.summary import summary
 
 
@@ -19,6 +20,7 @@ def write_results(out: Path) -> list[Path]:
     comparisons = [compare(collection, name) for name in TABLES]
     write_json(out / "summary.json", summary(collection, comparisons))
     tables = [path for comparison in comparisons for path in write_table(comparison, out / "tables")]
+    tables += write_relative(collection, out / "tables")
     return [out / "summary.json", *tables, *write_figures(collection, out / "figures")]
 
 
@@ -26,16 +28,28 @@ def write_table(comparison: Comparison, folder: Path) -> list[Path]:
     """NAME.md and NAME.tex to read, NAME.csv with a line for each cell; nothing where no run is."""
     if not (comparison.rows or comparison.apart):
         return []
-    reading = reading_table(comparison)
+    return _write_texts(folder, comparison.name, reading_table(comparison), LEGEND, data_table(comparison))
+
+
+def write_relative(collection: Collection, folder: Path) -> list[Path]:
+    """The tables of recipes on encodings and relative positions that have been run."""
+    written: list[Path] = []
+    for recipe, part in PARTS.items():
+        for name, table in tables_of(recipe, collection).items():
+            written += _write_texts(folder, name, table, part.words, data_of(recipe, name, collection))
+    return written
+
+
+def _write_texts(folder: Path, name: str, reading: TextTable, words: str, data: TextTable) -> list[Path]:
     texts = {
-        "md": f"{reading.title}\n\n{markdown(reading)}\n\n{LEGEND}\n",
+        "md": f"{reading.title}\n\n{markdown(reading)}\n\n{words}\n",
         "tex": latex(reading),
-        "csv": csv_text(data_table(comparison)),
+        "csv": csv_text(data),
     }
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for ending, text in texts.items():
-        path = folder / f"{comparison.name}.{ending}"
+        path = folder / f"{name}.{ending}"
         replace_file(path, partial(Path.write_text, data=text))
         written.append(path)
     return written

@@ -1,6 +1,7 @@
 """docs/results.md: every table, figure and verdict of a results folder on one page, from records alone."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,13 @@ from lengthwise.report.claims import claim_table
 from lengthwise.report.collection import Collection
 from lengthwise.report.comparison import TABLES, Comparison, compare
 from lengthwise.report.comparison_text import LEGEND, reading_table, short_percent
+from lengthwise.report.far import far_tables
 from lengthwise.report.figures import FIGURES, FigureSpec
+from lengthwise.report.figures.far_catalogue import FAR
+from lengthwise.report.figures.relative_catalogue import RELATIVE
 from lengthwise.report.formats import TextTable, markdown
 from lengthwise.report.regularization import grids
+from lengthwise.report.relative_page import PARTS, tables_of
 from lengthwise.report.summary import summary
 from lengthwise.report.theorems import formula_gap, theorem_table
 
@@ -35,6 +40,15 @@ GRID = (
     "Agreement with theory beyond the training lengths, in %, and in brackets the accuracy on the training domain:"
 )
 
+RELATIVE_WORDS = """\
+What the paper only cites: every number here is the mean of seeds that nothing was tuned on, in brackets the lowest
+and highest, none picked. [relative.md](relative.md) says what is run and how."""
+
+FAR_WORDS = """\
+Models that were trained on short operands and tested on operands many times longer: the right answers in %, by
+digits of the longer operand. Random operands are scored in one pass over all problems, and where it says so by
+real decoding of some; the special sets are sums with one short operand, with a carry through the whole number, and
+with carries at every other digit. [thousand.md](thousand.md) says what is run, and why it works or fails."""
 
 BUDGETS = """\
 How each recipe was trained, and the seconds it took from start to end, evaluation included. A run that another
@@ -53,6 +67,8 @@ def results_page(folder: Path, page: Path) -> str:
         _section("Other claims", markdown(claim_table(collection.views))),
         _tables(collection, comparisons),
         _figures(folder, pictures),
+        *_relative(collection, folder, pictures),
+        *_far(collection, folder, pictures),
         _section("Budgets", BUDGETS, markdown(budget_table(collection)), remarks(collection)),
     ]
     return "\n\n".join(sections) + "\n"
@@ -119,9 +135,38 @@ def _deviation(comparison: Comparison) -> str:
 
 
 def _figures(folder: Path, pictures: str) -> str:
-    drawn = [spec for spec in FIGURES.values() if (folder / "figures" / f"{spec.name}.svg").exists()]
-    return _section("Figures", *(_figure(spec, pictures) for spec in drawn))
+    others = [spec for spec in FIGURES.values() if spec not in FAR and spec not in RELATIVE]
+    return _section("Figures", *_drawn(others, folder, pictures))
 
 
-def _figure(spec: FigureSpec, pictures: str) -> str:
-    return f"### {spec.title}\n\n![{spec.alt}]({pictures}/{spec.name}.svg)\n\n{spec.caption}"
+def _relative(collection: Collection, folder: Path, pictures: str) -> list[str]:
+    """A part for each recipe on encodings and relative positions that has been run."""
+    parts: list[str] = []
+    for recipe, part in PARTS.items():
+        tables = tables_of(recipe, collection)
+        if tables:
+            parts += [f"### {part.title}", part.words, *map(markdown, tables.values())]
+            parts += [
+                _picture(spec, pictures) for spec in _there([FIGURES[name] for name in part.figures], folder)
+            ]
+    return [_section("Relative positions", RELATIVE_WORDS, *parts)] if parts else []
+
+
+def _far(collection: Collection, folder: Path, pictures: str) -> list[str]:
+    """What is not the paper's: operands far longer than trained; nothing where no such run is."""
+    tables = [f"**{table.title}**\n\n{markdown(table)}" for table in far_tables(collection)]
+    if not tables:
+        return []
+    return [_section("Far beyond training", FAR_WORDS, *tables, *_drawn(FAR, folder, pictures))]
+
+
+def _drawn(specs: Sequence[FigureSpec], folder: Path, pictures: str) -> list[str]:
+    return [f"### {spec.title}\n\n{_picture(spec, pictures)}" for spec in _there(specs, folder)]
+
+
+def _there(specs: Sequence[FigureSpec], folder: Path) -> list[FigureSpec]:
+    return [spec for spec in specs if (folder / "figures" / f"{spec.name}.svg").exists()]
+
+
+def _picture(spec: FigureSpec, pictures: str) -> str:
+    return f"![{spec.alt}]({pictures}/{spec.name}.svg)\n\n{spec.caption}"

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lengthwise.records.schema import TRUTH
-from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
+from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, gate_passed
 from lengthwise.records.view import RunView
 from lengthwise.report.comparison import final_counts
 from lengthwise.report.tables import new_table
@@ -39,6 +39,11 @@ def row_json(view: RunView) -> dict[str, Any]:
         "verdict": row_verdict(verdicts) if verdicts else None,
         "rows": [verdict_json(verdict) for verdict in verdicts],
     }
+
+
+def converged(view: RunView) -> bool:
+    """Whether it passed the gate of verdicts on its training domain."""
+    return gate_passed(final_counts(view)[str(view.train), TRUTH])
 
 
 def learned(view: RunView) -> float:

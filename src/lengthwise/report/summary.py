@@ -6,6 +6,7 @@ from typing import Any
 
 from lengthwise.report.collection import Collection
 from lengthwise.report.comparison import BOTH_LONG, TABLES, Comparison, paper_tables, row_label
+from lengthwise.report.far import far_summary
 from lengthwise.theory.predict import predict
 
 OPERATIONS = {"addition": "add", "multiplication": "mul"}
@@ -22,6 +23,7 @@ def summary(collection: Collection, comparisons: Iterable[Comparison]) -> dict[s
         "mean_abs_deviation": _mean(ours),
         "paper_mean_abs_deviation": _mean(theirs),
         "tables": {comparison.name: _table(collection, comparison) for comparison in compared},
+        **far_summary(collection),
     }
 
 

@@ -13,6 +13,9 @@ from lengthwise.theory.encodings import ABSOLUTE, RELATIVE, encoding_facts
 FAMILIES = tuple(dict.fromkeys(f"{spec.recipe}-" for spec in TABLES.values()))
 """How the names of runs begin that decide: not those that vary regularization, sizes or packing."""
 
+DECIDING = (*FAMILIES, "relative-addition-", "relative-modular-")
+"""The same with the runs that test what theorems say of relative positions."""
+
 VERDICT_COLUMNS = ("runs", HOLDS, FAILS, UNDECIDED, "verdict")
 
 
@@ -38,7 +41,15 @@ def _absolute(operation: str, *, modular: bool, divides: bool = False) -> Callab
 
 def _relative_addition(view: RunView) -> bool:
     plain = (view.task.operation, view.task.modulus) == ("add", None)
-    return plain and encoding_facts(view.encoding).family == RELATIVE
+    return plain and _is_relative(view)
+
+
+def _relative_residues(view: RunView) -> bool:
+    return view.task.operation == "add" and modulus_divides(view) and _is_relative(view)
+
+
+def _is_relative(view: RunView) -> bool:
+    return encoding_facts(view.encoding).family == RELATIVE
 
 
 def modulus_divides(view: RunView) -> bool:
@@ -70,6 +81,11 @@ THEOREMS = (
         "Theorem 4",
         "Addition modulo p where p divides 10^n: it goes on to all lengths",
         _absolute("add", modular=True, divides=True),
+    ),
+    Theorem(
+        "Theorem 4, relative",
+        "The same with relative positions",
+        _relative_residues,
     ),
     THEOREM_5,
     Theorem(
@@ -114,7 +130,7 @@ def _decided(theorem: Theorem, views: Sequence[RunView]) -> tuple[int, list[str 
     words = [
         [verdict.word for verdict in view.verdicts() if verdict.prediction.within_theorem]
         for view in views
-        if view.name.startswith(FAMILIES) and theorem.speaks_of(view)
+        if view.name.startswith(DECIDING) and theorem.speaks_of(view)
     ]
     deciding = [run for run in words if run]
     return len(deciding), [word for run in deciding for word in run]

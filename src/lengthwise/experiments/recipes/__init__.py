@@ -1,18 +1,27 @@
 """Named experiments: presets that configs start from, and recipes that make the paper's tables and figures."""
 
 from lengthwise.errors import InputError
+from lengthwise.experiments.recipes.abacus import ABACUS_100
 from lengthwise.experiments.recipes.addition import ADDITION
 from lengthwise.experiments.recipes.counterexample import COUNTEREXAMPLE
+from lengthwise.experiments.recipes.coupled import COUPLED_200, COUPLED_1000
 from lengthwise.experiments.recipes.dependence import DEPENDENCE
 from lengthwise.experiments.recipes.dynamics import ACCURACY_BY_DOMAIN, DIGIT_ACCURACY, DIGIT_DYNAMICS
+from lengthwise.experiments.recipes.jelassi import JELASSI
+from lengthwise.experiments.recipes.long_encodings import LONG_ENCODINGS
 from lengthwise.experiments.recipes.modular_addition import MODULAR_ADDITION
 from lengthwise.experiments.recipes.modular_multiplication import MODULAR_MULTIPLICATION
+from lengthwise.experiments.recipes.modular_relative import MODULAR_RELATIVE
 from lengthwise.experiments.recipes.multiplication import MULTIPLICATION
+from lengthwise.experiments.recipes.multiplication_relative import MULTIPLICATION_RELATIVE
 from lengthwise.experiments.recipes.packing import PACKING
 from lengthwise.experiments.recipes.presets import PRESETS, fast, paper, preset
 from lengthwise.experiments.recipes.recipe import NamedRun, Recipe, Row, Setting
 from lengthwise.experiments.recipes.regularization import REGULARIZATION
+from lengthwise.experiments.recipes.relative_addition import RELATIVE_ADDITION
 from lengthwise.experiments.recipes.scales import SCALES
+from lengthwise.experiments.recipes.table1 import TABLE1
+from lengthwise.experiments.recipes.upward import MULTIPLICATION_UPWARD
 
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
@@ -29,6 +38,16 @@ RECIPES: dict[str, Recipe] = {
         PACKING,
         DEPENDENCE,
         REGULARIZATION,
+        TABLE1,
+        RELATIVE_ADDITION,
+        JELASSI,
+        MODULAR_RELATIVE,
+        MULTIPLICATION_RELATIVE,
+        COUPLED_1000,
+        COUPLED_200,
+        ABACUS_100,
+        LONG_ENCODINGS,
+        MULTIPLICATION_UPWARD,
     )
 }
 

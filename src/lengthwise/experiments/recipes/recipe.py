@@ -78,6 +78,8 @@ class Recipe:
     name: str
     purpose: str
     rows: Callable[[Setting], list[Row]]
+    seeds: int = 1
+    """How many where none are asked for."""
 
     def runs(self, setting: Setting, seeds: int, only: Sequence[str] = ()) -> list[NamedRun]:
         """Every row with seeds 1 to `seeds`; 0 stands for the seed that is tuned on, alone."""

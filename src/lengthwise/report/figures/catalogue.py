@@ -1,6 +1,8 @@
 """Every figure by name, with its caption, the words for those who cannot see it, and the runs it is drawn from."""
 
 from lengthwise.report.figures import by_length, dynamics, grids, settings, through_training
+from lengthwise.report.figures.far_catalogue import FAR
+from lengthwise.report.figures.relative_catalogue import RELATIVE
 from lengthwise.report.figures.spec import FigureSpec
 
 TABLES = {
@@ -199,6 +201,8 @@ ALL = (
         runs=("regularization-",),
         picture=grids.regularization,
     ),
+    *RELATIVE,
+    *FAR,
 )
 
 FIGURES: dict[str, FigureSpec] = {spec.name: spec for spec in ALL}

@@ -6,6 +6,7 @@ from statistics import fmean
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
@@ -39,7 +40,7 @@ def dependence(views: Sequence[RunView]) -> Figure | None:
         above.set_ylabel("measured:\nanswer digit")
         below.set_ylabel("exact:\nanswer digit")
     figure.supxlabel("digit of a that is changed (1 = units)")
-    _add_scale(figure, image, [axes for pair in pairs for axes in pair], "changed (%)")
+    add_scale(figure, image, [axes for pair in pairs for axes in pair], "changed (%)")
     return figure
 
 
@@ -55,7 +56,7 @@ def regularization(views: Sequence[RunView]) -> Figure | None:
         ax.set_title(label)
         ax.set_xlabel("dropout")
     axes[0].set_ylabel("weight decay")
-    _add_scale(figure, image, axes, "agreement (%)")
+    add_scale(figure, image, axes, "agreement (%)")
     return figure
 
 
@@ -102,7 +103,7 @@ def _task_and_domain(view: RunView) -> str:
     return f"{view.task} on {view.train}"
 
 
-def _add_scale(figure: Figure, image: AxesImage | None, axes: Sequence[Axes], label: str) -> None:
+def add_scale(figure: Figure, image: ScalarMappable | None, axes: Sequence[Axes], label: str) -> None:
     assert image is not None
     figure.colorbar(image, ax=list(axes), label=label, shrink=0.7, aspect=25, pad=0.02)
 

@@ -97,6 +97,12 @@ def side_by_side(height: float) -> tuple[Figure, tuple[Axes, Axes]]:
     return figure, (left, right)
 
 
+def separate_panels(count: int, height: float) -> tuple[Figure, list[Axes]]:
+    """Panels side by side that share no axis."""
+    figure = Figure(figsize=(WIDTH, height + 0.4), layout="constrained")
+    return figure, figure.subplots(1, count, squeeze=False)[0].tolist()
+
+
 def _grid(rows: int, columns: int, height: float, share_heights: bool = True) -> tuple[Figure, list[list[Axes]]]:
     figure = Figure(figsize=(WIDTH, rows * height + 0.4), layout="constrained")
     sharey = "row" if share_heights else False

@@ -1,0 +1,158 @@
+"""Why answers are right or wrong, seen from inside one pass over problem and right answer:
+
+- where the first wrong digit falls, in tenths of the answer's digits as written, or that it is none of them;
+- the margin: right logit minus best other, at the token of an answer where this is smallest;
+- each head's largest weight when it looks for an answer digit, and how much of its attention lies on the digits
+  that this one needs: those of its own column and of the one below, in both operands.
+
+Shapes: M members, N problems, S tokens from the first of any answer to the last, K tokens, H heads, L layers.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from lengthwise.evaluation.attention import Met, watch
+from lengthwise.evaluation.measure import Row, row_maker
+from lengthwise.evaluation.references import reference_answers
+from lengthwise.evaluation.score import Subject, answer_span, chunks
+from lengthwise.evaluation.seen import MeasuredMember
+from lengthwise.model.gpt import GPT
+from lengthwise.model.positions import number_tokens
+from lengthwise.records.schema import Record
+from lengthwise.theory.hypotheses import TRUTH
+from lengthwise.tokens.layouts import SpreadTokens
+from lengthwise.tokens.layouts.places import A, B, C
+
+TENTHS = 10
+NO_DIGIT = TENTHS + 1
+"""Where the first wrong token is none of the answer's digits: the end, or a step before them."""
+LOW = 0.1
+WEIGHTS_AT_ONCE = 1 << 25
+"""Attention weights that are there at a time: an answer of a thousand digits has millions in each head."""
+
+
+@dataclass(frozen=True)
+class Anatomy:
+    first_wrong: Tensor
+    """int64 [M, N]: a tenth from 1 on, NO_DIGIT, or 0 where nothing is wrong."""
+    margin: Tensor
+    """[M, N]"""
+    sharpness: Tensor
+    """[L, M, H]: the mean over answer digits of the largest weight."""
+    on_column: Tensor
+    """[L, M, H]: the mean over answer digits of the weight on digits that they need."""
+
+
+def measure_anatomy(
+    subject: Subject, members: Sequence[MeasuredMember], rows: Sequence[Row], step: int
+) -> list[Record]:
+    """Of each row and member, against truth."""
+    tasks, records = [member.task for member in members], []
+    for row in rows:
+        pair = row.problems.a, row.problems.b
+        truth = reference_answers(tasks, [TRUTH] * len(tasks), *pair, subject.layout.answer_width)
+        found = dissect(subject, pair, truth)
+        for k, member in enumerate(members):
+            records += _records(row_maker(member, row, k, step), found, k)
+    return records
+
+
+@torch.no_grad()
+def dissect(subject: Subject, problem: tuple[Tensor, Tensor], answers: Tensor) -> Anatomy:
+    """Problems [M, N, W] with their answers [M, N, A]."""
+    parts = [_dissect_chunk(subject, a, b, c) for a, b, c in chunks(subject.layout.length, *problem, answers)]
+    first_wrong, margin, sharpness, on_column, digits = zip(*parts, strict=True)
+    # Sums [L, M, H] over digits, whose number is [M].
+    count = torch.stack(digits).sum(0).view(1, -1, 1)
+    return Anatomy(
+        torch.cat(first_wrong, 1),
+        torch.cat(margin, 1),
+        torch.stack(sharpness).sum(0) / count,
+        torch.stack(on_column).sum(0) / count,
+    )
+
+
+def _dissect_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor) -> tuple[Tensor, ...]:
+    assert isinstance(subject.model, GPT), "attention is looked at where there is some"
+    encoded = subject.layout.encode(a, b, c)
+    positions = number_tokens(subject.encoding, encoded.significance, encoded.number)
+    tokens = encoded.spread()
+    start, end = answer_span(tokens)
+    read = slice(end - 1)
+    logits, layers = watch(subject.model, tokens.ids[..., read], positions[..., read], tail=end - start)
+    margin = margins(logits, tokens.ids[..., start:end])
+    answer, is_digit = tokens.answer[..., start:end], tokens.number[..., start:end] == C
+    looks = [_look(met, tokens, start, end) for met in layers]
+    return (
+        first_wrong_tenth((margin <= 0) & answer, is_digit),
+        margin.masked_fill(~answer, torch.inf).amin(-1),
+        torch.stack([sharp for sharp, _ in looks]),
+        torch.stack([needed for _, needed in looks]),
+        is_digit.sum((1, 2)),
+    )
+
+
+def margins(logits: Tensor, targets: Tensor) -> Tensor:
+    """The logit of each target [M, N, S] minus the best other of logits [M, N, S, V]."""
+    index = targets.unsqueeze(-1)
+    return logits.gather(-1, index).squeeze(-1) - logits.scatter(-1, index, -torch.inf).amax(-1)
+
+
+def first_wrong_tenth(wrong: Tensor, is_digit: Tensor) -> Tensor:
+    """[M, N] from what is wrong and what is a digit of the answer, [M, N, S].
+
+    >>> wrong = torch.tensor([[[False, False, True, True], [False] * 4, [False, False, False, True]]])
+    >>> first_wrong_tenth(wrong, torch.tensor([[[True, True, True, False]]]).expand_as(wrong))
+    tensor([[ 7,  0, 11]])
+    """
+    first = wrong.long().argmax(-1, keepdim=True)
+    before = is_digit.long().cumsum(-1).gather(-1, first) - 1
+    tenth = before * TENTHS // is_digit.sum(-1, keepdim=True) + 1
+    found = torch.where(is_digit.gather(-1, first), tenth, NO_DIGIT)
+    return torch.where(wrong.any(-1, keepdim=True), found, 0).squeeze(-1)
+
+
+def _look(met: Met, tokens: SpreadTokens, start: int, end: int) -> tuple[Tensor, Tensor]:
+    """Sums [M, H] over answer digits of the largest weight and of the weight on digits needed."""
+    members, problems, heads, queries, _ = met.q.shape
+    sharp = met.q.new_zeros(members, heads, dtype=torch.float64)
+    needed = torch.zeros_like(sharp)
+    size = max(1, WEIGHTS_AT_ONCE // (members * problems * heads * end))
+    for place in range(start, end, size):
+        # What is written at a place comes from the query of the place before.
+        written = slice(place, min(place + size, end))
+        skipped = end - 1 - queries
+        weights = met.some(written.start - 1 - skipped, written.stop - 1 - skipped).weights()
+        is_digit = (tokens.number[..., written] == C).unsqueeze(2)
+        sharp += (weights.amax(-1) * is_digit).sum((1, 3))
+        column = _needed(tokens, written).unsqueeze(2)
+        needed += ((weights * column).sum(-1) * is_digit).sum((1, 3))
+    return sharp, needed
+
+
+def _needed(tokens: SpreadTokens, written: slice) -> Tensor:
+    """bool [M, N, Q, K]: operand digits of each written digit's own column and of the one below."""
+    keys = slice(written.stop - 1)
+    number = tokens.number[..., keys].unsqueeze(-2)
+    below = tokens.significance[..., written].unsqueeze(-1) - tokens.significance[..., keys].unsqueeze(-2)
+    return ((number == A) | (number == B)) & ((below == 0) | (below == 1))
+
+
+def _records(make: partial[Record], found: Anatomy, k: int) -> Iterator[Record]:
+    counts = torch.bincount(found.first_wrong[k], minlength=NO_DIGIT + 1).tolist()
+    wrong = sum(counts[1:])
+    if wrong:
+        for tenth in range(1, NO_DIGIT):
+            yield make(metric=f"first_wrong_tenth:{tenth}", correct=counts[tenth], total=wrong)
+        yield make(metric="wrong_end", correct=counts[NO_DIGIT], total=wrong)
+    margin = found.margin[k].double()
+    yield make(metric="margin_mean", value=margin.mean().item())
+    yield make(metric="margin_low", value=margin.quantile(LOW).item())
+    for name, layers in (("attention", found.sharpness), ("on_column", found.on_column)):
+        for layer, heads in enumerate(layers[:, k].tolist(), start=1):
+            for head, value in enumerate(heads, start=1):
+                yield make(metric=f"{name}:{layer}:{head}", value=value)

@@ -1,0 +1,28 @@
+"""What recipes of long operands share: a small decoder that attends alike however many keys there are."""
+
+from typing import Any
+
+from lengthwise.experiments.config import RunConfig
+from lengthwise.experiments.recipes.presets import fast
+from lengthwise.experiments.recipes.recipe import Tuning
+
+LAYOUT = "reversed"
+SHAPE: dict[str, Any] = {"layers": 2, "heads": 2, "width": 256}
+LAPTOP_SHAPE: dict[str, Any] = {"layers": 2, "heads": 4, "width": 128}
+# Several problems share a row. Attention then meets columns at all distances, as in a long number, and learns to
+# tell that a column is not there: without that, sums go wrong at their end.
+PACKED: dict[str, Any] = {"sampling": "balanced", "packing": "concatenated"}
+# Queries and keys of one length, and queries scaled by the logarithm of how many keys they see.
+ATTENTION: dict[str, Any] = {"normalized_attention": True, "log_length_scale": True}
+MEASURED: dict[str, Any] = {"problems": 1_000, "interim_problems": 100}
+
+LAPTOP_TUNING = Tuning(steps=1_500, batch=40, dropout=0.0, decay=0.05, evaluate_every=500)
+
+
+def far(task: str, encoding: str, train: str, test: str, tuning: Tuning, **model: Any) -> RunConfig:
+    """All pairs of operand lengths alike, several problems in a row, and the preset `fast` for the rest.
+
+    These are no rows of the paper, so that its preset has no say here.
+    """
+    start = fast(task, "nano").changed(encoding=encoding, layout=LAYOUT, train=train, test=test, data=PACKED)
+    return tuning.applied(start).changed(model={**ATTENTION, **model}, evaluation=MEASURED)

@@ -1,0 +1,50 @@
+"""Residues of longer sums with relative positions: theory does not say what is learned, so a search does."""
+
+from typing import Any
+
+from lengthwise.experiments.config import RunConfig
+from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning
+from lengthwise.experiments.recipes.relative import LAPTOP_RELATIVE, RELATIVE, SEEDS, laptop_run, run
+
+TUNING = Tuning(steps=6_000, batch=256, dropout=0.1, decay=0.1, evaluate_every=1_000)
+MODULI, TRAIN, TEST = (100, 101), "D1..4", "D1..8"
+LAPTOP_MODULI, LAPTOP_TRAIN, LAPTOP_TEST = (36, 35), "D1..2", "D1..4"
+# The last digits, the first ones, digits n apart alike (with 1 the sum of digits), a sum that loses carries.
+KINDS = ("truncated", "leading", "folded", "windowed")
+SIZES, LAPTOP_SIZES = range(1, 7), range(1, 4)
+PROBLEMS = 5_000
+
+
+def rows(setting: Setting) -> list[Row]:
+    if setting.laptop:
+        return [
+            Row(name(encoding, p), _laptop(encoding, p)) for encoding in LAPTOP_RELATIVE for p in LAPTOP_MODULI
+        ]
+    return [Row(name(encoding, p), _full(encoding, p)) for encoding in RELATIVE for p in MODULI]
+
+
+def name(encoding: str, modulus: int) -> str:
+    return f"relative-modular-{encoding}-p{modulus}"
+
+
+def _full(encoding: str, modulus: int) -> RunConfig:
+    """Both moduli with answers as wide as the wider one's, so that they train as one program."""
+    run_of_ours = run(f"add%{modulus}", TRAIN, TEST, encoding, TUNING, data={"answer_width": 3})
+    return run_of_ours.changed(evaluation={"problems": PROBLEMS, **candidates(SIZES)})
+
+
+def _laptop(encoding: str, modulus: int) -> RunConfig:
+    run_of_ours = laptop_run(f"add%{modulus}", LAPTOP_TRAIN, LAPTOP_TEST, encoding)
+    return run_of_ours.changed(evaluation=candidates(LAPTOP_SIZES))
+
+
+def candidates(sizes: range) -> dict[str, Any]:
+    return {"hypotheses": tuple(f"{kind}:{size}" for kind in KINDS for size in sizes)}
+
+
+MODULAR_RELATIVE = Recipe(
+    "modular-relative",
+    "residues of longer sums with relative positions: which of many functions is learned?",
+    rows,
+    seeds=SEEDS,
+)

@@ -1,0 +1,119 @@
+"""What is told of long operands: summary, table, page and figures, from made records."""
+
+import json
+
+import pytest
+from far_runs import ABACUS, COUPLED, abacus_run, coupled_run, plain_run, upward_run
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import to_hex
+
+from lengthwise.report.collection import Collection
+from lengthwise.report.far import far_summary, far_tables
+from lengthwise.report.figures import FIGURES
+from lengthwise.report.figures.far_catalogue import FAR
+from lengthwise.report.figures.style import COLOURS
+from lengthwise.report.results import write_results
+from lengthwise.report.results_page import results_page
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    out = tmp_path_factory.mktemp("results")
+    for seed in (1, 2, 3):
+        coupled_run(out / "runs", "coupled-1000", seed=seed)
+    coupled_run(out / "runs", "long-encodings-rotary", {**COUPLED, "encoding": "rotary"})
+    abacus_run(out / "runs", 1)
+    abacus_run(out / "runs", 2)
+    plain_run(out / "runs", "abacus-100-mul-s1", {**ABACUS, "task": "mul"})
+    upward_run(out / "runs", 1)
+    upward_run(out / "runs", 2)
+    write_results(out)
+    return out
+
+
+def test_the_summary_has_every_seed_and_the_grid_outside_training(results):
+    found = json.loads((results / "summary.json").read_text())
+    assert found["coupled-1000"] == {"2": [100, 100, 100], "5": [90, 80, 70], "20": [40, 30, 20]}
+    # Five cells are outside: one half right, four right in the first run and four fifths of them in the second.
+    assert found["abacus-100"] == {"outside": pytest.approx(100 * (0.5 + 4 * 0.9) / 5)}
+
+
+def test_without_such_runs_the_summary_is_silent(tmp_path):
+    assert far_summary(Collection(tmp_path)) == {}
+
+
+def test_each_table_has_a_line_for_each_kind_of_problem(results):
+    tables = {table.title: table for table in far_tables(Collection(results))}
+    assert list(tables) == ["coupled-1000", "abacus-100", "long-encodings", "upward-multiplication"]
+    assert tables["coupled-1000"].columns == ("run", "trained on", "problems", "2", "5", "20")
+    lines = {(line[0], line[2]): line[3:] for table in tables.values() for line in table.rows}
+    assert lines["coupled-1000-s2", "random"] == ("100", "80", "30")
+    assert lines["coupled-1000-s2", "random, decoded"] == ("100", "80", "30")
+    assert lines["coupled-1000-s2", "carry"] == ("50", "40", "15")
+    assert lines["coupled-1000-s2", "lopsided"] == ("100", "100", "100")
+    assert lines["abacus-100-mul-s1", "random"] == ("50", "50")
+    assert ("abacus-100-mul-s1", "random, decoded") not in lines
+    assert tables["upward-multiplication"].columns[3:] == ("3", "8")
+    assert lines["upward-multiplication-s2", "random"] == ("94", "84")
+    assert lines["upward-multiplication-s2", "random, decoded"] == ("94", "84")
+
+
+def test_the_page_has_its_section(results, tmp_path):
+    page = results_page(results, tmp_path / "results.md")
+    section = page.partition("\n## Far beyond training\n")[2].partition("\n## ")[0]
+    for spec in FAR:
+        assert (f"### {spec.title}\n" in section) == (spec.name != "coupled-200"), spec.name
+    assert "coupled-1000-s3 | D1+D2 | random | 100" in section
+
+
+def line(axes, colour, marker="o"):
+    return [
+        list(line.get_ydata())
+        for line in axes.lines
+        if to_hex(line.get_color()).upper() == colour.upper() and line.get_marker() == marker
+    ]
+
+
+def draw(results, name):
+    return FIGURES[name].draw(Collection(results).views)
+
+
+def test_accuracy_is_the_mean_over_seeds_with_a_band(results):
+    (axes,) = draw(results, "coupled-1000").axes
+    assert line(axes, COLOURS[0])[0] == pytest.approx([100, 80, 30])
+    assert line(axes, COLOURS[0], "s")[0] == pytest.approx([50, 40, 15])
+    assert axes.get_xscale() == "log"
+    edges = axes.collections[0].get_paths()[0].vertices
+    assert {20.0, 40.0} <= {round(y, 6) for x, y in edges if x == 20}, "from the worst seed to the best"
+
+
+def test_products_have_a_figure_of_their_own(results):
+    (axes,) = draw(results, "multiplication-upward").axes
+    assert line(axes, COLOURS[0])[0] == pytest.approx([(97 + 94) / 2, (92 + 84) / 2])
+
+
+def test_the_map_has_the_mean_over_seeds(results):
+    axes = draw(results, "abacus-100").axes[0]
+    (mesh,) = [artist for artist in axes.collections if isinstance(artist, QuadMesh)]
+    assert mesh.get_array()[2].tolist() == pytest.approx([90, 90, 50])
+    (square,) = axes.patches
+    assert (square.get_width(), square.get_height()) == (2, 2)
+
+
+def test_first_wrong_margin_and_attention(results):
+    wrong = draw(results, "first-wrong-coupled-1000").axes[0]
+    assert len(wrong.lines) == 2, "where all are right there is nothing to draw"
+    assert list(wrong.lines[0].get_ydata()) == pytest.approx([0] * 9 + [80, 20])
+    margin = draw(results, "margin-coupled-1000").axes[0]
+    assert line(margin, COLOURS[0]) == [[9, 3, -1]]
+    assert line(margin, COLOURS[1]) == [[7, 1, -3]]
+    attention = draw(results, "attention-coupled-1000").axes[0]
+    assert line(attention, COLOURS[1], "x") == [[pytest.approx(20)] * 3] * 2, "both heads of layer 2"
+    assert line(attention, COLOURS[0], "o") == [[pytest.approx(20)] * 3, [pytest.approx(40)] * 3]
+
+
+def test_runs_that_were_not_looked_into_give_no_such_figure(tmp_path):
+    view = plain_run(tmp_path, "coupled-1000-s1", COUPLED)
+    for name in ("first-wrong-coupled-1000", "margin-coupled-1000", "attention-coupled-1000"):
+        assert FIGURES[name].draw([view]) is None
+    assert FIGURES["abacus-100"].draw([plain_run(tmp_path, "abacus-100-add-s1", ABACUS)]) is None

@@ -71,14 +71,28 @@ def test_a_window_is_its_batches_one_after_another():
 
 def test_offsets_are_drawn_for_each_problem_of_each_member():
     configs = [tiny_config(encoding="coupled", seed=seed) for seed in (1, 2)]
-    _, data = batches(*configs, size=400)
+    parts, data = batches(*configs, size=400)
     batch = data(0)
-    offsets = batch.positions.amax(-1) - batch.positions.amax(-1).min()
-    assert offsets.shape == (2, 400)
-    assert set(offsets.unique().tolist()) == set(range(data.offsets)), "every row is met"
-    assert not torch.equal(offsets[0], offsets[1])
+    first = batch.positions[..., parts.layout.prompt_length - 1]
+    rows = parts.encoding.rows
+    assert first.shape == (2, 400)
+    assert set(first.unique().tolist()) == set(range(1, rows)), "= stands at every row but 0"
+    assert not torch.equal(first[0], first[1])
     assert not torch.equal(data(400).positions, batch.positions)
     assert torch.equal(data(0).positions, batch.positions)
+
+
+@pytest.mark.parametrize("encoding", ["coupled", "abacus"])
+def test_positions_run_in_a_circle(encoding):
+    """Every row is met as often as any other, and the row after the last is 1."""
+    parts, data = batches(tiny_config(encoding=encoding, train="D3", test="D6", layout="padded"), size=4000)
+    batch, rows = data(0), parts.encoding.rows
+    answer = batch.positions[0, :, parts.layout.prompt_length : parts.layout.prompt_length + 3]
+    steps = answer[:, 1:] - answer[:, :-1]
+    assert set(steps.unique().tolist()) == {1, 2 - rows}, "one after the other, or from the last to the first"
+    counts = torch.bincount(answer.flatten(), minlength=rows)
+    assert counts[0] == 0
+    assert counts[1:].min() > 0.8 * counts[1:].max()
 
 
 def test_a_fixed_set_is_all_that_training_meets():

@@ -62,7 +62,9 @@ class TrainingData:
         offsets: int,
         device: torch.device,
     ) -> None:
-        self.layout, self.encoding, self.offsets = layout, encoding, offsets
+        self.layout, self.encoding = layout, encoding
+        self.circle = _circle(encoding) if offsets > 1 else 0
+        self.offsets = self.circle or offsets
         self.length, self.per_row = row_length(layout, config), problems_per_row(layout, config)
         self.tail = self.length - shortest_problem(layout).prompt_length
         self.pairs = _pairs(members, layout.operand_width, config, device)
@@ -81,7 +83,7 @@ class TrainingData:
             tokens = concatenated(tokens, self.per_row, self.length, self.layout.vocabulary.line_break)
         offset = None if self.offsets == 1 else self._offset(rows, problems, tokens.ids)
         positions = number_tokens(self.encoding, tokens.significance, tokens.number, offset)
-        return Batch(tokens.ids, positions, tokens.answer, self.tail)
+        return Batch(tokens.ids, self._around(positions), tokens.answer, self.tail)
 
     def _offset(self, rows: Tensor, problems: Tensor, ids: Tensor) -> Tensor:
         """Of each row [M, B, 1], or, where every problem has its own, of each token [M, B, T]."""
@@ -90,10 +92,25 @@ class TrainingData:
         problem = (ids == self.layout.vocabulary.bos).cumsum(-1) - 1
         return self._drawn(problems).unflatten(1, (-1, self.per_row)).gather(-1, problem)
 
+    def _around(self, positions: Tensor) -> Tensor:
+        """What runs beyond the last row goes on at row 1."""
+        if not self.circle:
+            return positions
+        return torch.where(positions > 0, (positions - 1) % self.circle + 1, 0)
+
     def _drawn(self, indices: Tensor) -> Tensor:
         """An offset for each of [B] indices, for every member: [M, B]."""
         draws = Draws(self.offset_keys, indices.expand(len(self.offset_keys), -1))
         return below(draws(0), self.offsets)
+
+
+def _circle(encoding: Encoding) -> int:
+    """How many positions follow each other in a circle, row 0 aside, where an offset shifts digits; else 0.
+
+    Were there no circle, the first and the last rows would come up in few examples and stay untrained, and it is
+    from the first that every evaluation starts.
+    """
+    return encoding.rows - 1 if encoding.restarts and encoding.rows else 0
 
 
 class Shortest(NamedTuple):

@@ -66,3 +66,16 @@ def test_a_shipped_model_is_asked_by_its_name(capsys):
     assert refused.value.code == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "subtraction" in line and "addition, coupled-addition, mod-100, mod-101" in line
+
+
+def test_coupled_addition_goes_on_far_beyond_its_training(capsys):
+    run = load("coupled-addition", device="cpu")
+    assert run.config.train_domain.length == 10
+    generator = random.Random(2)
+    pairs = [(generator.randrange(10**59, 10**60), generator.randrange(10**59, 10**60)) for _ in range(40)]
+    right = [answer for answer in run.ask_all(pairs) if answer.answered == answer.truth]
+    assert len(right) >= 32
+    one = right[0]
+    main(["ask", "coupled-addition", f"{one.a} + {one.b}", "--device", "cpu"])
+    shown = "".join(capsys.readouterr().out.split())
+    assert shown.count(str(one.truth)) == 3, "the model's, the true and the predicted answer, all in full"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, Group, RenderableType
+from rich.table import Column, Table
 
 from lengthwise.arithmetic import in_base
 from lengthwise.errors import InputError
@@ -17,6 +17,10 @@ from lengthwise.report.tables import new_table
 if TYPE_CHECKING:
     from lengthwise.experiments.load import Answer
 
+LONG = 20
+"""Digits of an answer that no longer fits into a column of a table."""
+
+HEADER = ("problem", "model answers", "truth", "theory predicts", "by")
 PROBLEM = re.compile(r"\s*([0-9A-Za-z]+)\s*([+*x×])\s*([0-9A-Za-z]+)\s*=?\s*")
 
 
@@ -44,7 +48,7 @@ class Ask:
         answer = run.ask(*read_problem(self.problem, base, task.symbol))
         if self.json:
             return print(json.dumps(answer_json(answer, base), indent=2))
-        return Console(highlight=False).print(answer_table([answer], base, task.symbol))
+        return Console(highlight=False).print(answers_shown([answer], base, task.symbol))
 
 
 def read_problem(text: str, base: int, symbol: str) -> tuple[int, int]:
@@ -59,19 +63,33 @@ def read_problem(text: str, base: int, symbol: str) -> tuple[int, int]:
         raise InputError(f"problem {text!r} has digits that base {base} has not") from None
 
 
-def answer_table(answers: "list[Answer]", base: int, symbol: str) -> Table:
-    """Digits that differ from the truth are marked."""
-    table = new_table("problem", "model answers", "truth", "theory predicts", "by")
+def answers_shown(answers: "list[Answer]", base: int, symbol: str) -> RenderableType:
+    """A row of a table for each, or, where numbers are long, a line for each number in full."""
+    if any(answer.truth >= base**LONG for answer in answers):
+        return Group(*(_line_by_line(answer, base, symbol) for answer in answers))
+    table = new_table(*HEADER)
     for answer in answers:
-        truth = in_base(answer.truth, base)
-        table.add_row(
-            f"{in_base(answer.a, base)} {symbol} {in_base(answer.b, base)}",
-            marked(shown(answer, base), truth),
-            truth,
-            "–" if answer.predicted is None else marked(in_base(answer.predicted, base), truth),
-            str(answer.hypothesis or "no prediction"),
-        )
+        table.add_row(*_cells(answer, base, symbol))
     return table
+
+
+def _line_by_line(answer: "Answer", base: int, symbol: str) -> Table:
+    lines = Table.grid("", Column(overflow="fold"), padding=(0, 2, 1, 0))
+    for name, text in zip(HEADER, _cells(answer, base, symbol), strict=True):
+        lines.add_row(f"[dim]{name}[/dim]", text)
+    return lines
+
+
+def _cells(answer: "Answer", base: int, symbol: str) -> list[str]:
+    """Digits that differ from the truth are marked."""
+    truth = in_base(answer.truth, base)
+    return [
+        f"{in_base(answer.a, base)} {symbol} {in_base(answer.b, base)}",
+        marked(shown(answer, base), truth),
+        truth,
+        "–" if answer.predicted is None else marked(in_base(answer.predicted, base), truth),
+        str(answer.hypothesis or "no prediction"),
+    ]
 
 
 def shown(answer: "Answer", base: int) -> str:

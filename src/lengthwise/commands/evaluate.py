@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import tyro
 from rich.console import Console
 
-from lengthwise.commands.ask import answer_json, answer_table
+from lengthwise.commands.ask import answer_json, answers_shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,5 +75,5 @@ class Evaluate:
             console.print(dependence_table(found.dependence))
             console.print(DEPENDENCE_LEGEND)
         if found.errors:
-            console.print(answer_table(found.errors, task.base, task.symbol))
+            console.print(answers_shown(found.errors, task.base, task.symbol))
         return None

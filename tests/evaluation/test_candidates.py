@@ -57,9 +57,7 @@ def test_agreement_with_candidates_is_what_integers_say(text, computed):
     for hypothesis in hypotheses:
         if (str(hypothesis), "exact") in found:
             agreeing = sum(hypothesis(task, a, b) == own(task, a, b) for a, b in PAIRS)
-            coinciding = sum(hypothesis(task, a, b) == task(a, b) for a, b in PAIRS)
             assert found[str(hypothesis), "exact"] == (agreeing, len(PAIRS))
-            assert found[str(hypothesis), "coincides"] == (coinciding, len(PAIRS))
 
 
 def test_candidates_by_carry_chain():

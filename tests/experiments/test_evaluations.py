@@ -41,6 +41,13 @@ def test_what_is_measured_when(folder):
     assert set(learning_order(view.records, view.train).steps) == {1, 2, 3, 4, 5}
 
 
+def test_without_details_the_last_evaluation_tells_what_the_others_do(tmp_path):
+    (run,) = train(tiny_config(evaluation={"details": False}, test="D1..3"), tmp_path, device="cpu")
+    view = RunView(run)
+    assert kinds(view.at(view.last_step)) == kinds(view.at(6)) == {"exact", "loss", "coincides", "train_loss"}
+    assert len(view.verdicts()) == 3
+
+
 def test_interim_evaluations_are_samples_and_the_last_is_whole(folder):
     """D2, D3, D4 have 72, 648 and 5832 pairs in base 3: 100 are few, 10,000 is whole."""
     exact = [r for r in RunView(folder).records if (r.metric, r.reference) == ("exact", "truth")]

@@ -87,3 +87,12 @@ def test_a_row_of_each_trains(name, tmp_path):
     assert len(view.verdicts()) == len(view.tests)
     measured = {record.reference for record in view.at(2)}
     assert set(view.config["evaluation"]["hypotheses"]) <= measured
+    assert recipe_bytes(name, view) < 4_500_000, "hundreds of runs are kept in the repository"
+
+
+def recipe_bytes(name, view):
+    """What all runs of a recipe write, if each of their evaluations is as large as those of this one."""
+    before, last = (sum(len(record.model_dump_json()) for record in view.at(step)) for step in (0, 2))
+    recipe, training = RECIPES[name], rows(name)[ROWS[name][0]].training
+    evaluations = -(-training.steps // training.evaluate_every)
+    return len(recipe.runs(Setting(), recipe.seeds)) * (evaluations * before + last)

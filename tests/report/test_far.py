@@ -34,8 +34,9 @@ def results(tmp_path_factory):
 def test_the_summary_has_every_seed_and_the_grid_outside_training(results):
     found = json.loads((results / "summary.json").read_text())
     assert found["coupled-1000"] == {"2": [100, 100, 100], "5": [90, 80, 70], "20": [40, 30, 20]}
-    # Five cells are outside: one half right, four right in the first run and four fifths of them in the second.
-    assert found["abacus-100"] == {"outside": pytest.approx(100 * (0.5 + 4 * 0.9) / 5)}
+    # Lengths are 1, 2 and 4, which stands for 3 too. Of 16 pairs of lengths up to 4, 12 are outside: four half
+    # right, eight right in the first run and four fifths of them in the second.
+    assert found["abacus-100"] == {"outside": pytest.approx(100 * (4 * 0.5 + 8 * 0.9) / 12)}
 
 
 def test_without_such_runs_the_summary_is_silent(tmp_path):
@@ -44,7 +45,7 @@ def test_without_such_runs_the_summary_is_silent(tmp_path):
 
 def test_each_table_has_a_line_for_each_kind_of_problem(results):
     tables = {table.title: table for table in far_tables(Collection(results))}
-    assert list(tables) == ["coupled-1000", "abacus-100", "long-encodings", "upward-multiplication"]
+    assert list(tables) == ["coupled-1000", "abacus-100", "long-encodings", "multiplication-upward"]
     assert tables["coupled-1000"].columns == ("run", "trained on", "problems", "2", "5", "20")
     lines = {(line[0], line[2]): line[3:] for table in tables.values() for line in table.rows}
     assert lines["coupled-1000-s2", "random"] == ("100", "80", "30")
@@ -53,7 +54,7 @@ def test_each_table_has_a_line_for_each_kind_of_problem(results):
     assert lines["coupled-1000-s2", "lopsided"] == ("100", "100", "100")
     assert lines["abacus-100-mul-s1", "random"] == ("50", "50")
     assert ("abacus-100-mul-s1", "random, decoded") not in lines
-    assert tables["upward-multiplication"].columns[3:] == ("3", "8")
+    assert tables["multiplication-upward"].columns[3:] == ("3", "8")
     assert lines["upward-multiplication-s2", "random"] == ("94", "84")
     assert lines["upward-multiplication-s2", "random, decoded"] == ("94", "84")
 
@@ -64,6 +65,16 @@ def test_the_page_has_its_section(results, tmp_path):
     for spec in FAR:
         assert (f"### {spec.title}\n" in section) == (spec.name != "coupled-200"), spec.name
     assert "coupled-1000-s3 | D1+D2 | random | 100" in section
+    assert "outside the trained square of `abacus-100`: 76.67 % of sums are right." in section
+
+
+def test_a_seed_that_failed_is_named(tmp_path):
+    coupled_run(tmp_path / "runs", "coupled-1000", seed=1)
+    assert "Not finished" not in results_page(tmp_path, tmp_path / "results.md")
+    coupled_run(tmp_path / "runs", "coupled-1000", seed=2).folder.set_status("failed")
+    coupled_run(tmp_path / "runs", "coupled-1000", seed=0).folder.set_status("failed")
+    page = results_page(tmp_path, tmp_path / "results.md")
+    assert "Not finished, and in no table or figure: coupled-1000-s2 (failed)." in page
 
 
 def line(axes, colour, marker="o"):
@@ -79,9 +90,11 @@ def draw(results, name):
 
 
 def test_accuracy_is_the_mean_over_seeds_with_a_band(results):
-    (axes,) = draw(results, "coupled-1000").axes
+    axes, lopsided, carry = draw(results, "coupled-1000").axes
+    assert [ax.get_title() for ax in (axes, lopsided, carry)] == ["random operands", "lopsided", "carry"]
     assert line(axes, COLOURS[0])[0] == pytest.approx([100, 80, 30])
-    assert line(axes, COLOURS[0], "s")[0] == pytest.approx([50, 40, 15])
+    assert line(lopsided, COLOURS[0])[0] == pytest.approx([100, 100, 100])
+    assert line(carry, COLOURS[0])[0] == pytest.approx([50, 40, 15])
     assert axes.get_xscale() == "log"
     edges = axes.collections[0].get_paths()[0].vertices
     assert {20.0, 40.0} <= {round(y, 6) for x, y in edges if x == 20}, "from the worst seed to the best"

@@ -29,6 +29,23 @@ def test_markdown_keeps_bars_inside_cells():
 
 def test_the_terminal_shows_brackets_as_they_are():
     console = Console(width=80, record=True, file=io.StringIO())
-    console.print(terminal(TextTable("T", ("row", "D4[lead>=6]"), (("[bold]", "1"),))))
+    (drawn,) = terminal(TextTable("T", ("row", "D4[lead>=6]"), (("[bold]", "1"),)), 80)
+    console.print(drawn)
     shown = console.export_text()
     assert "[bold]" in shown
+
+
+def test_a_table_that_is_too_wide_is_shown_in_parts():
+    cells = [f"{k}.25 (1.5–99.75)" for k in range(9)]
+    columns = ("encoding", "trained on", *(f"D{k}" for k in range(9)), "verdict")
+    sentence = "seeds differ: one is right on all, " * 4
+    table = TextTable("Wide", columns, (("rotary", "D1..4", *cells, sentence),), words=2)
+    console = Console(width=80, record=True, file=io.StringIO())
+    parts = terminal(table, console.width)
+    for part in parts:
+        console.print(part)
+    shown = console.export_text()
+    assert "…" not in shown and all(len(line) <= 80 for line in shown.splitlines())
+    assert all(shown.count(cell) == 1 for cell in cells)
+    assert shown.count("rotary") == len(parts) > 1
+    assert f"Wide, 1 of {len(parts)}" in shown

@@ -99,6 +99,7 @@ def test_of_many_questions_the_first_is_open_and_the_others_draw_when_a_link_unf
 def test_on_a_phone_wide_tables_slide_and_the_page_does_not(browser, report, scheme, arrow):
     page, seen = opened(browser, report, PHONE, scheme)
     page.evaluate("document.querySelectorAll('details').forEach((part) => (part.open = true))")
+    until(page, "[...document.querySelectorAll('[data-numbers]')].every((part) => part.querySelector('td'))")
     assert not overflows(page)
     slides_by_itself(page.locator(".scroll:has(.verdicts)").last, arrow)
     slides_by_itself(page.locator("figure .scroll").nth(2), arrow)
@@ -121,6 +122,7 @@ def test_numbers_unfold_beside_a_plot(browser, report):
     numbers = page.locator("figure details").first
     assert not numbers.locator("table").is_visible()
     numbers.locator("summary").click()
+    until(page, "document.querySelector('figure details td') !== null")
     assert numbers.locator("table").is_visible() and not overflows(page)
     page.context.close()
 

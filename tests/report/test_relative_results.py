@@ -5,6 +5,7 @@ import csv
 import pytest
 from relative_runs import TASKS, fake_run, relative_runs
 
+from lengthwise.arithmetic import Task
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
 from lengthwise.report.candidates import candidates
 from lengthwise.report.claims import claim_table
@@ -13,7 +14,7 @@ from lengthwise.report.figures import FIGURES
 from lengthwise.report.leaderboard import leaderboard
 from lengthwise.report.leaderboard_text import board_table, table_1_by_length
 from lengthwise.report.relative import addition_table, jelassi_table, modular_table, products_table
-from lengthwise.report.results import write_relative
+from lengthwise.report.results import write_recipes
 from lengthwise.report.results_page import results_page
 from lengthwise.report.theorems import theorem_table
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
@@ -81,7 +82,7 @@ class TestLeaderboard:
         collection = collected(
             tmp_path, ("table1", "table1-learned-add", None), ("table1", "table1-rotary-mul", TRUTH)
         )
-        names = {path.name for path in write_relative(collection, tmp_path / "tables")}
+        names = {path.name for path in write_recipes(collection, tmp_path / "tables")}
         assert names == {f"{name}.{end}" for name in ("table1", "leaderboard") for end in ("md", "tex", "csv")}
         with (tmp_path / "tables" / "leaderboard.csv").open() as file:
             rows = list(csv.DictReader(file))
@@ -146,21 +147,28 @@ class TestSums:
 class TestResidues:
     @pytest.mark.parametrize("name", ["truncated:2", "leading:2", "folded:1", "windowed:1"])
     def test_the_search_finds_what_a_model_computes(self, tmp_path, name):
-        """Modulo 35 all candidates differ, so that the right one is alone at the top."""
+        """Modulo 35 all candidates differ, so that the right one is alone at the top; two digits are learned."""
+        task, hypothesis = Task.parse("add%35", 6), Hypothesis.parse(name)
         collection = collected(
             tmp_path,
-            ("modular-relative", "relative-modular-rotary-p35", Hypothesis.parse(name)),
+            (
+                "modular-relative",
+                "relative-modular-rotary-p35",
+                lambda a, b: task(a, b) if max(a, b) < 36 else hypothesis(task, a, b),
+            ),
             seeds=(1, 2),
         )
         best, second, *_ = candidates(collection.views)
-        assert (best.name, best.agreement.values, best.fits) == (name, (100.0, 100.0), True)
-        assert not second.fits
+        assert (best.name, best.agreement.values, best.word) == (name, (100.0, 100.0), HOLDS)
+        assert second.word == FAILS
 
     def test_truth_comes_before_its_equals(self, tmp_path):
         collection = collected(tmp_path, ("modular-relative", "relative-modular-rotary-p36", TRUTH))
         found = candidates(collection.views)
         assert found[0].name == "truth"
-        assert {c.name for c in found if c.fits} >= {"truth", "truncated:2", "truncated:3"}, "36 is 6 squared"
+        assert {c.name for c in found if c.word == HOLDS} >= {"truth", "truncated:2", "truncated:3"}, (
+            "36 is 6 squared"
+        )
 
     def test_theorem_4_speaks_of_relative_positions_too(self, tmp_path):
         rows = (f"relative-modular-rotary-p{p}" for p in (35, 36))
@@ -173,6 +181,12 @@ class TestResidues:
         collection = collected(
             tmp_path, ("modular-relative", "relative-modular-rotary-p35", lambda a, b: (3 * a + b) % 35)
         )
+        assert line(modular_table(collection), "rotary")["fits"] == "undecided", "it has not learned residues"
+
+    def test_none_of_those_that_were_learned(self, tmp_path):
+        """Residues are right up to two digits, and off by one beyond them."""
+        computed = lambda a, b: (a + b + (max(a, b) >= 36)) % 35  # noqa: E731
+        collection = collected(tmp_path, ("modular-relative", "relative-modular-rotary-p35", computed))
         assert line(modular_table(collection), "rotary")["fits"] == "none fits"
 
 
@@ -189,6 +203,7 @@ class TestProducts:
         claims = {row[0]: row[2:] for row in claim_table(collection.views).rows}
         assert claims["multiplication, steps"] == ("1", "2", "0", "0", HOLDS)
         assert claims["multiplication, raw sums"] == ("1", "1", "0", "0", HOLDS)
+        assert claims["multiplication, scratchpad"] == ("1", "1", "0", "0", HOLDS), "its answers are all right"
 
 
 def test_the_page_has_a_part_for_every_recipe(tmp_path):

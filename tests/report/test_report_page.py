@@ -1,5 +1,7 @@
 """The report shows what the records hold: every number on the page against a count of its own."""
 
+import base64
+import gzip
 import json
 import re
 import shutil
@@ -22,6 +24,7 @@ from lengthwise.report.page.lengths import length_figures, spread
 from lengthwise.report.page.questions import questions
 from lengthwise.report.page.runs import find_runs
 from lengthwise.report.page.training import digit_figures, training_figures
+from lengthwise.report.page.verdict_table import verdict_tables
 
 ROOT = Path(__file__).parent.parent.parent
 ADD = {"task": "add", "train": "D2", "test": "D1..4", "base": 4}
@@ -196,9 +199,13 @@ def html(folder):
     return Report.of([folder]).html()
 
 
+def unpacked(html, name):
+    text = re.search(rf'id="{name}">(.*?)</script>', html, re.DOTALL)[1]
+    return gzip.decompress(base64.b64decode(text)).decode()
+
+
 def test_every_plot_is_one_that_plotly_knows(html):
-    text = re.search(r'id="plots">(.*?)</script>', html, re.DOTALL)[1]
-    plots = json.loads(text.replace('"INK"', '"#000"').replace('"HEAT"', '"Blues"'))
+    plots = json.loads(unpacked(html, "plots").replace('"INK"', '"#000"').replace('"HEAT"', '"Blues"'))
     assert len(plots) == html.count('role="img"') > 10
     for plot in plots:
         go.Figure(plot["data"], plot["layout"])
@@ -207,9 +214,11 @@ def test_every_plot_is_one_that_plotly_knows(html):
 def test_every_figure_has_words_and_numbers(html):
     figures = re.findall(r"<figure>.*?</figure>", html, re.DOTALL)
     assert len(figures) == html.count("<figure>")
+    plots = json.loads(unpacked(html, "plots"))
     for figure in figures:
         assert len(re.search(r'aria-label="([^"]*)"', figure)[1]) > 40
-        assert figure.count("<tr>") > 1
+        table = plots[int(re.search(r'data-numbers="(\d+)"', figure)[1])]["table"]
+        assert table["rows"] and all(len(row) == len(table["columns"]) for row in table["rows"])
 
 
 def test_a_verdict_is_never_colour_alone(html):
@@ -217,9 +226,42 @@ def test_a_verdict_is_never_colour_alone(html):
     for css, sign, word in re.findall(
         r'<td class="(\w+)"><span[^>]*>(.)</span><span class="unseen">([\w ]+),', table
     ):
-        assert (css, sign) == {"holds": ("holds", "✓"), "fails": ("fails", "✗"), "undecided": ("undecided", "?")}[
-            word
-        ]
+        assert (css, sign) == {
+            "holds": ("holds", "✓"),
+            "fails": ("fails", "✗"),
+            "undecided": ("undecided", "?"),
+            "seeds differ": ("undecided", "≠"),
+        }[word]
+
+
+def test_seeds_of_a_setting_share_a_row_and_a_config(asked, html):
+    table, _ = verdict_tables(asked)
+    alone, seeds = table.rows
+    labels = [[run.label for run in row.setting.runs] for row in (alone, seeds)]
+    assert labels == [["dropout"], ["s1", "s2", "s3"]]
+    shares = [100 * measured(run, "D2") for run in seeds.setting.runs]
+    assert seeds.cells[1].measured == f"{sum(shares) / 3:.2f}"
+    assert seeds.cells[1].reach == f"{min(shares):.2f} to {max(shares):.2f}"
+    assert alone.cells[1].reach is None
+    assert html.count("&#34;dropout&#34;: 0.5") == 1
+    assert html.count("&#34;dropout&#34;: 0.0") == 2, "one config for three seeds, one for the other question"
+
+
+def test_a_layout_that_is_not_the_natural_one_is_told(tmp_path):
+    for layout in ("aligned", "padded"):
+        synthetic_run(tmp_path, ADD | {"task": "add%7", "encoding": "rotary", "layout": layout}, name=layout)
+    page = Report.of([tmp_path]).html()
+    assert "trained on D2, rotary positions, padded<" in page and "trained on D2, rotary positions<" in page
+    assert "D2, rotary, padded</a>" in page and "D2, rotary</a>" in page
+
+
+def test_seeds_that_differ_say_so(tmp_path):
+    for seed, least in ((1, 1.0), (2, 0.5)):
+        config, follows = ADD | {"seed": seed}, lambda domain, least=least: least if domain.length > 2 else 1.0
+        synthetic_run(tmp_path, config, name=f"s{seed}", learned=lambda step, digit: 1.0, follows=follows)
+    ((row,),) = (table.rows for table in verdict_tables(questions(find_runs([tmp_path]).runs)))
+    assert [cell.word for cell in row.cells] == ["holds", "holds", "seeds differ", "seeds differ"]
+    assert row.cells[2].agreement == "75.00 (50.00 to 100)"
 
 
 def test_the_page_is_the_same_every_time_and_names_no_place(folder, html):

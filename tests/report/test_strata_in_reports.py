@@ -3,7 +3,6 @@
 import pytest
 from synthetic_runs import record_maker, synthetic_run
 
-from lengthwise.report.comparison import final_counts
 from lengthwise.report.figures import FIGURES, save
 from lengthwise.report.page import report_html
 
@@ -38,8 +37,8 @@ def test_verdicts_tables_and_page_are_the_same(views):
     plain, more = views
     assert len(more.records) > len(plain.records)
     assert more.verdicts() == plain.verdicts()
-    counts = final_counts(more)
-    assert {key: counts[key] for key in final_counts(plain)} == final_counts(plain)
+    counts = more.final_counts
+    assert {key: counts[key] for key in plain.final_counts} == plain.final_counts
     assert report_html([more.folder.path]) == report_html([plain.folder.path])
 
 

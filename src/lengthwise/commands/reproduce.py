@@ -64,7 +64,7 @@ class Reproduce:
         from lengthwise.records.view import RunView
         from lengthwise.report.collection import Collection
         from lengthwise.report.formats import terminal
-        from lengthwise.report.relative_page import tables_of
+        from lengthwise.report.recipe_tables import tables_of
         from lengthwise.report.rows import row_json, row_table
 
         console.print(f"[bold]{recipe.name}[/]: {escape(recipe.purpose)}", soft_wrap=True)
@@ -73,7 +73,8 @@ class Reproduce:
         views = [RunView(folder) for folder in reproduce(recipe, order, out, console)]
         console.print(row_table(views))
         for table in tables_of(recipe.name, Collection(out)).values():
-            console.print(terminal(table))
+            for part in terminal(table, console.width):
+                console.print(part)
         return {"recipe": recipe.name, "rows": [row_json(view) for view in views]}
 
 

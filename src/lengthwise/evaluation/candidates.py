@@ -47,10 +47,9 @@ def _of_row(
         other = answers(hypothesis)
         # On short operands most hypotheses are truth itself, which then needs no pass of its own.
         right = of_truth if torch.equal(other, truth) else right_answers(subject, problems, other)
-        correct, coinciding = right.sum(1).tolist(), (other == truth).all(-1).sum(1).tolist()
+        correct = right.sum(1).tolist()
         for k, member in enumerate(members):
             if hypothesis not in (TRUTH, row.predicted[k]):
                 make = row_maker(member, row, k, step)
                 records.append(make(reference=str(hypothesis), correct=correct[k]))
-                records.append(make(reference=str(hypothesis), metric="coincides", correct=coinciding[k]))
     return records

@@ -20,6 +20,10 @@ class EvaluationConfig(Config):
     """Problems of a domain at evaluations during training, where fewer do; and of each digit that `dynamics` or
     `dependence` looks at."""
 
+    details: bool = True
+    """After training, also each digit alone, the probability of whole answers, and what of it lies outside the
+    digits that training showed; without, exact match and loss, as during training."""
+
     digits: bool = False
     """Digit-wise accuracy at every evaluation, not only at the last."""
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from lengthwise.evaluation.measure import Row, row_maker
 from lengthwise.evaluation.references import reference_answers
-from lengthwise.evaluation.score import CHUNK_TOKENS, Subject
+from lengthwise.evaluation.score import Subject, chunks
 from lengthwise.evaluation.seen import MeasuredMember
 from lengthwise.model.positions import number_tokens
 from lengthwise.records.schema import Record
@@ -42,9 +42,7 @@ def measure_steps(
 @torch.no_grad()
 def _right_by_kind(subject: Subject, *numbers: Tensor) -> Tensor:
     """bool [kinds, M, N] of problems and answers [M, N, digits]."""
-    size = max(1, CHUNK_TOKENS[numbers[0].device.type] // (subject.layout.length * len(numbers[0])))
-    chunks = zip(*(digits.split(size, dim=1) for digits in numbers), strict=True)
-    return torch.cat([_right_in_chunk(subject, *chunk) for chunk in chunks], -1)
+    return torch.cat([_right_in_chunk(subject, *chunk) for chunk in chunks(subject.layout.length, *numbers)], -1)
 
 
 def _right_in_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor) -> Tensor:

@@ -49,7 +49,8 @@ class Assessment:
         members = measured_members(parts, self.names, step)
         questions = self._questions(interim=False) if detail else self._interim
         subject = Subject(parts.model, parts.layout, parts.encoding)
-        records = measure(subject, members, questions, step, detail=detail, digits=config.digits)
+        told = detail and config.details
+        records = measure(subject, members, questions, step, detail=told, digits=config.digits)
         if config.dynamics:
             records += measure_dynamics(_probed(parts, members), config.interim_problems, step)
         if config.dependence and detail:

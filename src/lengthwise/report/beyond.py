@@ -6,7 +6,6 @@ from lengthwise.arithmetic import Domain
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Measured, judge
 from lengthwise.records.view import RunView
-from lengthwise.report.comparison import final_counts
 from lengthwise.report.rows import converged
 
 
@@ -16,7 +15,7 @@ def longer_domains(view: RunView) -> list[Domain]:
 
 def agreements(view: RunView, reference: str = TRUTH) -> list[Measured]:
     """On every longer length that was compared with it."""
-    counts = final_counts(view)
+    counts = view.final_counts
     found = (counts.get((str(domain), reference)) for domain in longer_domains(view))
     return [measured for measured in found if measured is not None]
 
@@ -27,10 +26,11 @@ def average(measured: Iterable[Measured]) -> float | None:
     return sum(shares) / len(shares) if shares else None
 
 
-def goes_on(views: Sequence[RunView]) -> str:
-    """Whether seeds of one row are right on 99 % of every longer length: `holds` if all are, `fails` if none is,
-    else, or where one has not learned what it was trained on, `undecided`."""
-    words = {_all_hold([judge(one, converged(view)) for one in agreements(view)]) for view in views}
+def goes_on(views: Sequence[RunView], reference: str = TRUTH) -> str:
+    """Whether seeds of one row are right, or answer as another reference does, on 99 % of every longer length:
+    `holds` if all do, `fails` if none does, else, or where one has not learned what it was trained on,
+    `undecided`."""
+    words = {_all_hold([judge(one, converged(view)) for one in agreements(view, reference)]) for view in views}
     return words.pop() if len(words) == 1 else UNDECIDED
 
 
@@ -64,6 +64,8 @@ def chains_unseen(view: RunView) -> Measured | None:
     return chains(view, range(view.train.length + 1, longest + 1))
 
 
-def others(measured: Measured) -> Measured:
+def others(measured: Measured | None) -> Measured | None:
     """The problems that it does not count."""
+    if measured is None:
+        return None
     return Measured(measured.total - measured.correct, measured.total, measured.enumerated)

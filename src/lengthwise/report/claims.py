@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from lengthwise.records.learning_order import learned_at, learning_order
-from lengthwise.records.schema import TRUTH, Record
-from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Measured, judge
+from lengthwise.records.schema import TRUTH
+from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, judge, measured
 from lengthwise.records.view import RunView
-from lengthwise.report.comparison import final_counts
+from lengthwise.report.beyond import others
 from lengthwise.report.formats import TextTable
 from lengthwise.report.relative_claims import (
     absolute_marks,
@@ -18,6 +18,7 @@ from lengthwise.report.relative_claims import (
     relative_marks,
     seen_chains_right,
     steps_carry_over,
+    written_steps_suffice,
 )
 from lengthwise.report.rows import converged
 from lengthwise.report.theorems import FAMILIES, VERDICT_COLUMNS, verdict_line
@@ -86,7 +87,7 @@ def top_digit_stuck(views: Sequence[RunView]) -> tuple[int, Words]:
         n = view.train.length
         shorter = {str(domain) for domain in view.tests if domain.length < n}
         words += [
-            judge(_others(record), converged(view))
+            judge(others(measured(record)), converged(view))
             for record in view.at(view.last_step)
             if record.metric == f"digit:{n + 1}" and record.domain in shorter and record.reference == TRUTH
         ]
@@ -100,7 +101,7 @@ def both_long_is_not_enough(views: Sequence[RunView]) -> tuple[int, Words]:
 
 
 def _misses_some(view: RunView, domain: str) -> str:
-    word = judge(final_counts(view)[domain, TRUTH], converged(view))
+    word = judge(view.final_counts[domain, TRUTH], converged(view))
     return {HOLDS: FAILS, FAILS: HOLDS}.get(word or UNDECIDED, UNDECIDED)
 
 
@@ -128,7 +129,7 @@ def _dead_columns(view: RunView) -> Words:
     for record in view.at(view.last_step):
         kind, _, place = record.metric.partition(":")
         if kind == "depends" and int(place.partition(":")[2]) > digits_that_matter(view):
-            words.append(judge(_others(record), learned_it))
+            words.append(judge(others(measured(record)), learned_it))
     return words
 
 
@@ -138,12 +139,6 @@ def digits_that_matter(view: RunView) -> int:
     if task.modulus is None:
         return n
     return next((k for k in range(1, n) if task.base**k % task.modulus == 0), n)
-
-
-def _others(record: Record) -> Measured:
-    """The problems that a record does not count."""
-    assert record.correct is not None
-    return Measured(record.total - record.correct, record.total, record.selection == "enumerated")
 
 
 CLAIMS = (
@@ -183,6 +178,11 @@ CLAIMS = (
         "multiplication, steps",
         "Given raw sums, carries and digits of longer products are right",
         steps_carry_over,
+    ),
+    Claim(
+        "multiplication, scratchpad",
+        "Longer products are right where raw sums and carries are written first",
+        written_steps_suffice,
     ),
     Claim("multiplication, raw sums", "The raw sums of longer products go wrong", raw_sums_are_hard),
     Claim("dependence", "Operand digits that theory says are ignored change no answer digit", unread_digits_dead),

@@ -22,12 +22,21 @@ class Collection:
     @cached_property
     def views(self) -> list[RunView]:
         """Finished runs of seeds that are reported, by name, seeds in order."""
+        return [view for view in self._reported if view.folder.status() == "done"]
+
+    @property
+    def unfinished(self) -> dict[str, str]:
+        """Runs that no table or figure shows, and their status."""
+        found = {view.name: str(view.folder.status()) for view in self._reported}
+        return {name: status for name, status in found.items() if status != "done"}
+
+    @cached_property
+    def _reported(self) -> list[RunView]:
         found: list[tuple[str, int, RunView]] = []
         for config in sorted((self.folder / "runs").glob("*/config.json")):
             named = RUN_NAME.fullmatch(config.parent.name)
-            view = RunView.of(config.parent)
-            if named and int(named["seed"]) != TUNING_SEED and view.folder.status() == "done":
-                found.append((named["row"], int(named["seed"]), view))
+            if named and int(named["seed"]) != TUNING_SEED:
+                found.append((named["row"], int(named["seed"]), RunView.of(config.parent)))
         return [view for *_, view in sorted(found, key=lambda entry: entry[:2])]
 
     @cached_property

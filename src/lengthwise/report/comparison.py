@@ -8,7 +8,6 @@ from importlib.resources import files
 from statistics import fmean
 
 from lengthwise.records.schema import TRUTH
-from lengthwise.records.verdicts import Measured
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection
 from lengthwise.theory.hypotheses import Hypothesis
@@ -134,7 +133,7 @@ def row_label(label: str) -> str:
 def _compared(label: str, views: Sequence[RunView], spec: TableSpec, printed: Sequence[float]) -> ComparedRow:
     first = views[0]
     predictions = first.predictions([domain for domain in first.tests if len(domain.parts) == 1])
-    measured = [final_counts(view) for view in views]
+    measured = [view.final_counts for view in views]
     reference = str(Hypothesis("truncated", first.train.length)) if spec.truncated else TRUTH
 
     def cell(prediction: Prediction) -> Cell:
@@ -158,8 +157,3 @@ def _exact(prediction: Prediction, spec: TableSpec) -> float | None:
     if prediction.accuracy is None:
         return None
     return 100.0 if spec.truncated else float(100 * prediction.accuracy)
-
-
-def final_counts(view: RunView) -> dict[tuple[str, str], Measured]:
-    """Exact match after training, by domain and by what it was compared with."""
-    return view.final_counts

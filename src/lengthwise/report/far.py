@@ -2,18 +2,28 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection
-from lengthwise.report.comparison import final_counts
 from lengthwise.report.formats import TextTable
 
 THOUSAND, SUMS_BY_PAIR = "coupled-1000", "abacus-100-add"
-FAMILIES = (THOUSAND, "coupled-200", "abacus-100", "long-encodings", "upward-multiplication")
-"""How the names of runs on long operands begin."""
+FAMILIES = {
+    THOUSAND: THOUSAND,
+    "coupled-200": "coupled-200",
+    "abacus-100": "abacus-100",
+    "long-encodings": "long-encodings",
+    "multiplication-upward": "upward-multiplication",
+}
+"""The recipes on long operands, and how the names of their runs begin."""
+WORDS = (
+    "Percent of right answers, by digits of the longer operand. Random operands are scored in one pass, or "
+    "decoded token by token where it says so; the other problems are special sets."
+)
 _LENGTH = re.compile(r"D?(\d+)(?:x\d+)?")
 
 
@@ -25,15 +35,23 @@ def far_summary(collection: Collection) -> dict[str, Any]:
     if seeds:
         lengths = [domain.length for domain in seeds[0].tests]
         found[THOUSAND] = {str(n): [_percent(view, n) for view in seeds] for n in sorted(lengths)}
-    outside = [share for view in collection.rows.get(SUMS_BY_PAIR, []) for share in outside_shares(view)]
+    outside = [outside_share(view) for view in collection.rows.get(SUMS_BY_PAIR, []) if pair_shares(view)]
     if outside:
         found["abacus-100"] = {"outside": round(100 * fmean(outside), 4)}
     return found
 
 
-def outside_shares(view: RunView) -> list[float]:
-    """Right answers by pair of operand lengths, where one of them is longer than all of training."""
-    return [share for (n, m), share in pair_shares(view).items() if max(n, m) > view.train.length]
+def outside_share(view: RunView) -> float:
+    """The mean of right answers over all pairs of operand lengths of which one is longer than all of training.
+
+    A measured length stands for those between the one below and itself, so that short lengths, which are measured
+    more densely, count no more than long ones.
+    """
+    shares = pair_shares(view)
+    lengths = sorted({n for n, _ in shares})
+    stands_for = {n: n - below for below, n in pairwise([0, *lengths])}
+    weights = {(n, m): stands_for[n] * stands_for[m] for n, m in shares if max(n, m) > view.train.length}
+    return sum(weight * shares[pair] for pair, weight in weights.items()) / sum(weights.values())
 
 
 def pair_shares(view: RunView) -> dict[tuple[int, int], float]:
@@ -47,18 +65,20 @@ def pair_shares(view: RunView) -> dict[tuple[int, int], float]:
 
 
 def far_tables(collection: Collection) -> list[TextTable]:
-    """For each family of runs, a line for each run and kind of problem: right answers by length, in percent."""
-    return [_table(family, views) for family in FAMILIES if (views := _of_family(collection, family))]
+    """Of each recipe that has been run."""
+    found = (far_table(recipe, collection) for recipe in FAMILIES)
+    return [table for table in found if table is not None]
 
 
-def _of_family(collection: Collection, family: str) -> list[RunView]:
-    return [view for view in collection.views if view.name.startswith(f"{family}-")]
-
-
-def _table(family: str, views: Sequence[RunView]) -> TextTable:
+def far_table(recipe: str, collection: Collection) -> TextTable | None:
+    """A line for each run and kind of problem: right answers by length, in percent."""
+    start = f"{FAMILIES[recipe]}-" if recipe in FAMILIES else None
+    views = [view for view in collection.views if start is not None and view.name.startswith(start)]
+    if not views:
+        return None
     lengths = sorted({domain.length for view in views for domain in view.tests})
     lines = [line for view in views for line in _lines(view, lengths)]
-    return TextTable(family, ("run", "trained on", "problems", *map(str, lengths)), tuple(lines), words=3)
+    return TextTable(recipe, ("run", "trained on", "problems", *map(str, lengths)), tuple(lines), words=3)
 
 
 def _lines(view: RunView, lengths: Sequence[int]) -> Iterable[tuple[str, ...]]:
@@ -82,4 +102,4 @@ def _by_length(records: Iterable[Record], mode: str, ending: str) -> dict[int, s
 
 
 def _percent(view: RunView, length: int) -> float:
-    return round(100 * final_counts(view)[f"D{length}", TRUTH].share, 4)
+    return round(100 * view.final_counts[f"D{length}", TRUTH].share, 4)

@@ -9,6 +9,7 @@
 
 import csv
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.markup import escape
@@ -29,6 +30,11 @@ LATEX_SIGNS = {
     "<": "$<$",
 }
 
+COLUMN_GAP = 3
+"""Blanks between two columns in a terminal."""
+SENTENCE = 32
+"""Cells of more letters are broken into lines."""
+
 
 @dataclass(frozen=True)
 class TextTable:
@@ -42,12 +48,38 @@ class TextTable:
         assert all(len(row) == len(self.columns) for row in self.rows), "a row has cells missing"
 
 
-def terminal(table: TextTable) -> Table:
-    drawn = new_table(*table.columns, title=table.title)
-    for column in drawn.columns[: table.words]:
-        column.justify = "left"
+def terminal(table: TextTable, width: int) -> list[Table]:
+    """One table where its columns fit side by side, else several that all begin with the columns of words."""
+    groups = _column_groups(table, width)
+    numbers = [f", {k} of {len(groups)}" for k in range(1, len(groups) + 1)] if len(groups) > 1 else [""]
+    return [_drawn(table, group, table.title + number) for group, number in zip(groups, numbers, strict=True)]
+
+
+def _column_groups(table: TextTable, width: int) -> list[list[int]]:
+    words, others = range(table.words), range(table.words, len(table.columns))
+    widths = [_column_width(table, k) + COLUMN_GAP for k in range(len(table.columns))]
+    groups: list[list[int]] = [[*words]]
+    for k in others:
+        if len(groups[-1]) > len(words) and sum(widths[i] for i in groups[-1]) + widths[k] > width - 1:
+            groups.append([*words])
+        groups[-1].append(k)
+    return groups
+
+
+def _column_width(table: TextTable, k: int) -> int:
+    """Names of columns and sentences may be broken between words, other cells not."""
+    name = max(map(len, table.columns[k].split()), default=0)
+    cells = (row[k] for row in table.rows)
+    return max([name, *(min(len(cell), SENTENCE) if " " in cell else len(cell) for cell in cells)])
+
+
+def _drawn(table: TextTable, columns: Sequence[int], title: str) -> Table:
+    drawn = new_table(*(table.columns[k] for k in columns), title=title)
+    for column, k in zip(drawn.columns, columns, strict=True):
+        column.max_width = _column_width(table, k)
+        column.justify = "left" if k < table.words else "right"
     for row in table.rows:
-        drawn.add_row(*map(escape, row))
+        drawn.add_row(*(escape(row[k]) for k in columns))
     return drawn
 
 

@@ -9,10 +9,9 @@ from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
 from lengthwise.records.view import RunView
 from lengthwise.report.beyond import agreements, average, goes_on, longer_domains
-from lengthwise.report.comparison import final_counts
+from lengthwise.report.labels import positions_label
 from lengthwise.report.rows import learned
 from lengthwise.report.spread import Spread
-from lengthwise.theory.encodings import encoding_facts
 from lengthwise.theory.predict import TABLE_1_ENCODINGS
 
 PREFIX = "table1-"
@@ -54,7 +53,7 @@ class Cell:
         return HOLDS if self.mark == (self.measured == HOLDS) else FAILS
 
     def at(self, domain: str) -> Spread:
-        found = (final_counts(view).get((domain, TRUTH)) for view in self.views)
+        found = (view.final_counts.get((domain, TRUTH)) for view in self.views)
         return Spread(tuple(100 * measured.share for measured in found if measured is not None))
 
 
@@ -67,8 +66,7 @@ class Line:
 
     @property
     def label(self) -> str:
-        natural = self.layout == encoding_facts(self.encoding).layout
-        return self.encoding if natural else f"{self.encoding}, {self.layout}"
+        return positions_label(self.encoding, self.layout)
 
     @property
     def score(self) -> float:

@@ -30,7 +30,7 @@ DATA_COLUMNS = (
 
 
 def board_table(board: Leaderboard) -> TextTable:
-    columns = [column for task in board.tasks for column in (task, "theory")]
+    columns = [column for task in board.tasks for column in (task, f"{task}: theory")]
     lines = [(line.label, line.layout, short_percent(line.score), *_cells(board, line)) for line in board.lines]
     title = "Encodings, the best beyond training first"
     return TextTable(title, ("encoding", "layout", "beyond", *columns), tuple(lines), words=2)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from lengthwise.records.schema import TRUTH
-from lengthwise.records.verdicts import FAILS, HOLDS, Measured, judge
+from lengthwise.records.verdicts import FAILS, HOLDS, Measured, judge, measured
 from lengthwise.records.view import RunView
 from lengthwise.report import candidates
 from lengthwise.report.beyond import (
@@ -16,12 +16,12 @@ from lengthwise.report.beyond import (
     others,
 )
 from lengthwise.report.collection import Collection
-from lengthwise.report.comparison import final_counts
 from lengthwise.report.formats import TextTable
 from lengthwise.report.leaderboard_text import MEASURED
 from lengthwise.report.rows import converged, learned
 from lengthwise.report.spread import Spread
 from lengthwise.report.theorems import verdict_on
+from lengthwise.theory.encodings import layout_facts
 
 ADDITION, JELASSI, PRODUCTS = "relative-addition-", "jelassi-", "relative-multiplication-"
 STEPS = ("sums", "carries", "answer")
@@ -118,7 +118,7 @@ def jelassi_table(collection: Collection) -> TextTable | None:
 def modular_table(collection: Collection) -> TextTable | None:
     columns = ("encoding", "modulo", "learned", "right", "as truncated:n", "best candidate", "agrees", "fits")
     lines = [_modular_line(views) for views in rows_of(collection, candidates.PREFIX)]
-    return TextTable("Which function?", columns, tuple(lines), words=1) if lines else None
+    return TextTable("Which function?", columns, tuple(lines), words=2) if lines else None
 
 
 def _modular_line(views: Sequence[RunView]) -> tuple[str, ...]:
@@ -133,8 +133,16 @@ def _modular_line(views: Sequence[RunView]) -> tuple[str, ...]:
         named.get(f"truncated:{n}", "–"),
         best.name,
         str(best.agreement),
-        "yes" if best.fits else "none fits",
+        _fit(found),
     )
+
+
+def _fit(found: Sequence[candidates.Candidate]) -> str:
+    """Whether the best candidate is what was learned; where none is surely so, whether one may be."""
+    words = [candidate.word for candidate in found]
+    if words[0] == HOLDS:
+        return "yes"
+    return "none fits" if {*words} == {FAILS} else "undecided"
 
 
 def products_table(collection: Collection) -> TextTable | None:
@@ -160,24 +168,24 @@ def products_table(collection: Collection) -> TextTable | None:
 
 
 def has_steps(view: RunView) -> bool:
-    return view.layout == "scratchpad"
+    return layout_facts(view.layout).with_steps
 
 
 def step_counts(view: RunView, kind: str) -> Measured | None:
     """Problems one length above training whose every step of a kind is right."""
     domain = str(longer_domains(view)[0])
     for record in view.at(view.last_step):
-        if (record.metric, record.domain) == (f"steps:{kind}", domain) and record.correct is not None:
-            return Measured(record.correct, record.total, record.selection == "enumerated")
+        if (record.metric, record.domain) == (f"steps:{kind}", domain):
+            return measured(record)
     return None
 
 
 def on(views: Sequence[RunView], domain: str) -> Spread:
-    return spread(views, lambda view: share(final_counts(view).get((domain, TRUTH))))
+    return spread(views, lambda view: share(view.final_counts.get((domain, TRUTH))))
 
 
-def share(measured: Measured | None) -> float | None:
-    return None if measured is None else 100 * measured.share
+def share(found: Measured | None) -> float | None:
+    return None if found is None else 100 * found.share
 
 
 def spread(views: Sequence[RunView], number: Callable[[RunView], float | None]) -> Spread:

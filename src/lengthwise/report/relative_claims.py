@@ -52,7 +52,7 @@ def seen_chains_right(views: Sequence[RunView]) -> tuple[int, Words]:
 
 
 def longer_chains_wrong(views: Sequence[RunView]) -> tuple[int, Words]:
-    return _judged(_named(views, ADDITION), lambda view: _others(chains_unseen(view)))
+    return _judged(_named(views, ADDITION), lambda view: others(chains_unseen(view)))
 
 
 def five_go_to_twenty(views: Sequence[RunView]) -> tuple[int, Words]:
@@ -68,6 +68,11 @@ def steps_carry_over(views: Sequence[RunView]) -> tuple[int, Words]:
     return len(runs), words
 
 
+def written_steps_suffice(views: Sequence[RunView]) -> tuple[int, Words]:
+    """Whole answers one length above training are right where sums and carries are written before them."""
+    return _judged(_with_steps(views), lambda view: next(iter(agreements(view)), None))
+
+
 def raw_sums_are_hard(views: Sequence[RunView]) -> tuple[int, Words]:
     """Raw sums one length above training go wrong, more often than one in a hundred."""
     runs = _with_steps(views)
@@ -81,10 +86,6 @@ def _with_steps(views: Sequence[RunView]) -> list[RunView]:
 
 def _judged(runs: Sequence[RunView], found: Callable[[RunView], Measured | None]) -> tuple[int, Words]:
     return len(runs), [judge(found(view), converged(view)) for view in runs]
-
-
-def _others(measured: Measured | None) -> Measured | None:
-    return None if measured is None else others(measured)
 
 
 def _named(views: Iterable[RunView], prefix: str) -> list[RunView]:

@@ -78,7 +78,7 @@ PARTS: dict[str, Part] = {
 }
 
 
-def tables_of(recipe: str, collection: Collection) -> dict[str, TextTable]:
+def part_tables(recipe: str, collection: Collection) -> dict[str, TextTable]:
     """The tables that a recipe's runs fill; none for recipes that have no part here."""
     makers = PARTS[recipe].tables if recipe in PARTS else {}
     made = {name: make(collection) for name, make in makers.items()}

@@ -10,7 +10,7 @@ from lengthwise.report.comparison_text import LEGEND, data_table, reading_table
 from lengthwise.report.figures import FIGURES
 from lengthwise.report.figures.style import save
 from lengthwise.report.formats import TextTable, csv_text, latex, markdown
-from lengthwise.report.relative_page import PARTS, data_of, tables_of
+from lengthwise.report.recipe_tables import RECIPE_WORDS, table_for_programs, tables_of
 from lengthwise.report.summary import summary
 
 
@@ -20,7 +20,7 @@ def write_results(out: Path) -> list[Path]:
     comparisons = [compare(collection, name) for name in TABLES]
     write_json(out / "summary.json", summary(collection, comparisons))
     tables = [path for comparison in comparisons for path in write_table(comparison, out / "tables")]
-    tables += write_relative(collection, out / "tables")
+    tables += write_recipes(collection, out / "tables")
     return [out / "summary.json", *tables, *write_figures(collection, out / "figures")]
 
 
@@ -31,12 +31,12 @@ def write_table(comparison: Comparison, folder: Path) -> list[Path]:
     return _write_texts(folder, comparison.name, reading_table(comparison), LEGEND, data_table(comparison))
 
 
-def write_relative(collection: Collection, folder: Path) -> list[Path]:
-    """The tables of recipes on encodings and relative positions that have been run."""
+def write_recipes(collection: Collection, folder: Path) -> list[Path]:
+    """The tables of recipes on encodings and on long operands that have been run."""
     written: list[Path] = []
-    for recipe, part in PARTS.items():
+    for recipe, words in RECIPE_WORDS.items():
         for name, table in tables_of(recipe, collection).items():
-            written += _write_texts(folder, name, table, part.words, data_of(recipe, name, collection))
+            written += _write_texts(folder, name, table, words, table_for_programs(recipe, name, collection))
     return written
 
 

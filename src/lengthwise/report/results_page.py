@@ -11,13 +11,13 @@ from lengthwise.report.claims import claim_table
 from lengthwise.report.collection import Collection
 from lengthwise.report.comparison import TABLES, Comparison, compare
 from lengthwise.report.comparison_text import LEGEND, reading_table, short_percent
-from lengthwise.report.far import far_tables
+from lengthwise.report.far import far_summary, far_tables
 from lengthwise.report.figures import FIGURES, FigureSpec
 from lengthwise.report.figures.far_catalogue import FAR
 from lengthwise.report.figures.relative_catalogue import RELATIVE
 from lengthwise.report.formats import TextTable, markdown
 from lengthwise.report.regularization import grids
-from lengthwise.report.relative_page import PARTS, tables_of
+from lengthwise.report.relative_page import PARTS, part_tables
 from lengthwise.report.summary import summary
 from lengthwise.report.theorems import formula_gap, theorem_table
 
@@ -50,6 +50,9 @@ digits of the longer operand. Random operands are scored in one pass over all pr
 real decoding of some; the special sets are sums with one short operand, with a carry through the whole number, and
 with carries at every other digit. [thousand.md](thousand.md) says what is run, and why it works or fails."""
 
+PAIRS_WORDS = """\
+On average over all pairs of operand lengths outside the trained square of `abacus-100`"""
+
 BUDGETS = """\
 How each recipe was trained, and the seconds it took from start to end, evaluation included. A run that another
 recipe had trained before is not trained again. Two rates are Muon's and AdamW's."""
@@ -69,9 +72,17 @@ def results_page(folder: Path, page: Path) -> str:
         _figures(folder, pictures),
         *_relative(collection, folder, pictures),
         *_far(collection, folder, pictures),
-        _section("Budgets", BUDGETS, markdown(budget_table(collection)), remarks(collection)),
+        _section(
+            "Budgets", BUDGETS, markdown(budget_table(collection)), remarks(collection), _unfinished(collection)
+        ),
     ]
     return "\n\n".join(sections) + "\n"
+
+
+def _unfinished(collection: Collection) -> str:
+    """So that no seed goes missing without a word."""
+    told = ", ".join(f"{name} ({status})" for name, status in collection.unfinished.items())
+    return f"Not finished, and in no table or figure: {told}." if told else ""
 
 
 def _section(title: str, *parts: str) -> str:
@@ -143,7 +154,7 @@ def _relative(collection: Collection, folder: Path, pictures: str) -> list[str]:
     """A part for each recipe on encodings and relative positions that has been run."""
     parts: list[str] = []
     for recipe, part in PARTS.items():
-        tables = tables_of(recipe, collection)
+        tables = part_tables(recipe, collection)
         if tables:
             parts += [f"### {part.title}", part.words, *map(markdown, tables.values())]
             parts += [
@@ -157,7 +168,9 @@ def _far(collection: Collection, folder: Path, pictures: str) -> list[str]:
     tables = [f"**{table.title}**\n\n{markdown(table)}" for table in far_tables(collection)]
     if not tables:
         return []
-    return [_section("Far beyond training", FAR_WORDS, *tables, *_drawn(FAR, folder, pictures))]
+    outside = far_summary(collection).get("abacus-100", {}).get("outside")
+    told = f"{PAIRS_WORDS}: {short_percent(outside)} % of sums are right." if outside is not None else ""
+    return [_section("Far beyond training", FAR_WORDS, *tables, told, *_drawn(FAR, folder, pictures))]
 
 
 def _drawn(specs: Sequence[FigureSpec], folder: Path, pictures: str) -> list[str]:

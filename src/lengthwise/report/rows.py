@@ -10,7 +10,6 @@ from rich.table import Table
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, gate_passed
 from lengthwise.records.view import RunView
-from lengthwise.report.comparison import final_counts
 from lengthwise.report.tables import new_table
 from lengthwise.report.verdicts import STYLES, row_verdict, verdict_json
 
@@ -19,6 +18,7 @@ WORDS = (HOLDS, FAILS, UNDECIDED)
 
 def row_table(views: Sequence[RunView]) -> Table:
     table = new_table("run", "learned %", *WORDS, "verdict")
+    table.columns[0].overflow = "fold"
     for view in views:
         if view.folder.status() != "done":
             table.add_row(escape(view.name), "–", "–", "–", "–", str(view.folder.status()))
@@ -43,9 +43,9 @@ def row_json(view: RunView) -> dict[str, Any]:
 
 def converged(view: RunView) -> bool:
     """Whether it passed the gate of verdicts on its training domain."""
-    return gate_passed(final_counts(view)[str(view.train), TRUTH])
+    return gate_passed(view.final_counts[str(view.train), TRUTH])
 
 
 def learned(view: RunView) -> float:
     """The percentage of right answers on the training domain after the last evaluation."""
-    return 100 * final_counts(view)[str(view.train), TRUTH].share
+    return 100 * view.final_counts[str(view.train), TRUTH].share

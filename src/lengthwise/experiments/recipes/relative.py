@@ -19,12 +19,14 @@ SEEDS = 3
 # Attention that cannot grow too sharp carries further; nothing needs ignoring, so there is no dropout.
 SHAPE: dict[str, Any] = {"normalized_attention": True}
 LAPTOP_SHAPE: dict[str, Any] = {"heads": 4, "dropout": 0.0, "normalized_attention": True}
+# Hundreds of runs that are read by length: digit by digit they would fill tens of megabytes.
+MEASURED: dict[str, Any] = {"details": False}
 LAPTOP_TRAINING: dict[str, Any] = {"steps": 1_200, "batch": 48, "learning_rate": 1e-3, "weight_decay": 0.1}
 
 
 def run(task: str, train: str, test: str, encoding: str, tuning: Tuning, **changes: Any) -> RunConfig:
     """At full scale. These experiments are ours, so they start from the preset `fast` whatever was asked for."""
-    start = fast(task, SIZE).changed(train=train, test=test, encoding=encoding, **changes)
+    start = fast(task, SIZE).changed(train=train, test=test, encoding=encoding, evaluation=MEASURED, **changes)
     return tuning.applied(start).changed(model=SHAPE)
 
 

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from lengthwise.arithmetic import Domain
 from lengthwise.records.view import RunView
 from lengthwise.report.figures.curves import Curves, grouped, share, single_lengths
-from lengthwise.report.figures.far import draw_trained, encoding_name
+from lengthwise.report.figures.far import draw_trained
+from lengthwise.report.figures.seeds import encoding_name
 from lengthwise.report.figures.style import (
     COLOURS,
     GREY,

@@ -1,6 +1,6 @@
 """Figures of operands far longer than trained: accuracy by length, and by both operand lengths."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 import numpy as np
@@ -9,67 +9,83 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import NullLocator
 
-from lengthwise.records.schema import TRUTH
 from lengthwise.records.view import RunView
 from lengthwise.report.far import pair_shares
-from lengthwise.report.figures.curves import Curves, band, grouped, share, single_lengths
+from lengthwise.report.figures.curves import Curves, grouped, single_lengths
 from lengthwise.report.figures.grids import add_scale
+from lengthwise.report.figures.seeds import draw_spread, encoding_name, last_percents
 from lengthwise.report.figures.style import (
     BLACK,
     COLOURS,
     PALE,
-    LineStyle,
     blues,
     key,
+    outer_labels,
     panels,
     percent_axis,
     separate_panels,
     side_legend,
 )
 
-# A special set, and what its dots look like.
-SETS = {"lopsided": "^", "carry": "s", "alternating": "D"}
-STYLES: tuple[LineStyle, ...] = ("-", "--", ":")
-
-
-def encoding_name(view: RunView) -> str:
-    return view.encoding
+SETS = ("lopsided", "carry", "alternating")
+CLOSEST = 1.3
+"""Of lengths on a logarithmic axis whose quotient is less, one alone is named: the names would touch."""
 
 
 def accuracy_far(views: Sequence[RunView]) -> Figure | None:
-    """A line for each encoding over all tested lengths, with a band from the worst seed to the best."""
+    """A panel for random operands and for each special set: a line for each encoding over all tested lengths."""
     groups = grouped(views, encoding_name)
     if not groups:
         return None
-    figure, (axes,) = panels(1, columns=1, height=2.5)
-    draw_trained(axes, next(iter(groups.values()))[0].view)
-    handles = []
-    for k, (label, seeds) in enumerate(groups.items()):
-        colour, style = COLOURS[k % len(COLOURS)], STYLES[k // len(COLOURS)]
-        _draw_lengths(axes, seeds, colour, style)
-        handles.append(key(label, colour, style, "o"))
-    special = [name for name in SETS if any(_of_set(seeds, name) for seeds in groups.values())]
-    for k, seeds in enumerate(groups.values()):
-        for name in special:
-            found = _of_set(seeds, name)
-            colour = COLOURS[k % len(COLOURS)]
-            axes.plot(list(found), list(found.values()), SETS[name], color=colour, markersize=4, fillstyle="none")
-    percent_axis(axes)
-    axes.set_xlabel("digits of the longer operand (grey: trained)")
-    axes.set_ylabel("right answers (%)")
-    side_legend(figure, [*handles, *(key(name, BLACK, "", SETS[name]) for name in special)])
+    endings = {"random operands": "", **{name: f":{name}" for name in SETS}}
+    points = {
+        kind: {label: _by_length(seeds, ending) for label, seeds in groups.items()}
+        for kind, ending in endings.items()
+    }
+    there = {kind: lines for kind, lines in points.items() if any(map(_has_some, lines.values()))}
+    colours = dict(zip(groups, (*COLOURS, BLACK), strict=False))
+    figure, axes = panels(len(there), columns=2, height=2.5 if len(there) == 1 else 1.7)
+    for ax, (kind, lines) in zip(axes, there.items(), strict=True):
+        draw_trained(ax, next(iter(groups.values()))[0].view)
+        for label, found in lines.items():
+            draw_spread(ax, found, colours[label])
+        percent_axis(ax)
+        ax.set_title(kind)
+    outer_labels(figure, "digits of the longer operand (grey: trained)", "right answers (%)")
+    side_legend(figure, [key(label, colours[label], "-", "o") for label in groups])
     return figure
+
+
+def _by_length(seeds: Sequence[Curves], ending: str) -> dict[int, list[float]]:
+    return {d.length: last_percents(seeds, f"{d}{ending}") for d in single_lengths(seeds[0].view)}
+
+
+def _has_some(points: Mapping[int, Sequence[float]]) -> bool:
+    return any(points.values())
 
 
 def draw_trained(axes: Axes, view: RunView) -> None:
     """Lengths on a logarithmic axis, those of training shaded."""
     lengths = [domain.length for domain in single_lengths(view)]
     axes.set_xscale("log")
-    axes.set_xticks(lengths, [str(length) for length in lengths])
+    axes.set_xticks(lengths, [str(length) if length in _named(lengths) else "" for length in lengths])
     axes.xaxis.set_minor_locator(NullLocator())
     first = min(lengths) / 1.35
     axes.set_xlim(first, max(lengths) * 1.2)
     axes.axvspan(first, view.train.length, color=PALE, linewidth=0, zorder=0)
+
+
+def _named(lengths: Sequence[int]) -> list[int]:
+    """From the longest down, those that are far enough from the one named before.
+
+    >>> _named([20, 30, 40, 50, 100])
+    [100, 50, 30, 20]
+    """
+    named = [lengths[-1]]
+    for length in reversed(lengths):
+        if named[-1] / length >= CLOSEST:
+            named.append(length)
+    return named
 
 
 def pair_map(views: Sequence[RunView]) -> Figure | None:
@@ -103,30 +119,3 @@ def pair_cells(views: Sequence[RunView]) -> tuple[list[int], np.ndarray]:
 
 def _task(view: RunView) -> str:
     return f"{view.task} on {view.train}"
-
-
-def _draw_lengths(axes: Axes, seeds: Sequence[Curves], colour: str, style: LineStyle) -> None:
-    series = [
-        {
-            domain.length: 100 * share(record)
-            for domain in single_lengths(curves.view)
-            if (record := curves.last("exact", str(domain))) is not None
-        }
-        for curves in seeds
-    ]
-    # Lengths take the place of steps.
-    spread = band(series)
-    axes.plot(spread.steps, spread.mean, style, color=colour, marker="o", markersize=3)
-    if len(seeds) > 1:
-        axes.fill_between(spread.steps, spread.low, spread.high, color=colour, alpha=0.2, linewidth=0)
-
-
-def _of_set(seeds: Sequence[Curves], name: str) -> dict[int, float]:
-    """Percent by length on a special set, the mean over seeds."""
-    found: dict[int, list[float]] = {}
-    for curves in seeds:
-        for domain in single_lengths(curves.view):
-            record = curves.last("exact", f"D{domain.length}:{name}", TRUTH)
-            if record is not None:
-                found.setdefault(domain.length, []).append(100 * share(record))
-    return {length: fmean(values) for length, values in found.items()}

@@ -1,10 +1,10 @@
 """Figures of relative positions: sums upward by length and by carry chain, and longer products."""
 
-from collections.abc import Mapping, Sequence
-from statistics import fmean
+from collections.abc import Callable, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from lengthwise.arithmetic import Domain
@@ -12,7 +12,8 @@ from lengthwise.records.schema import TRUTH
 from lengthwise.records.view import RunView
 from lengthwise.report.beyond import chains
 from lengthwise.report.figures.by_length import shade_trained
-from lengthwise.report.figures.curves import Curves, grouped, share, single_lengths
+from lengthwise.report.figures.curves import Curves, grouped, single_lengths
+from lengthwise.report.figures.seeds import draw_spread, encoding_name, last_percents
 from lengthwise.report.figures.style import (
     BLACK,
     COLOURS,
@@ -22,16 +23,17 @@ from lengthwise.report.figures.style import (
     outer_labels,
     panels,
     percent_axis,
-    side_legend,
     top_legend,
 )
+from lengthwise.report.relative import has_steps
 from lengthwise.theory.accuracy import accuracy
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.paper import window_bound
 
-ENCODING_COLOURS = (*COLOURS, BLACK)
 NAMES = ("right", "as windowed:n", "as windowed:n+1")
-LINES: tuple[tuple[str, LineStyle], ...] = ((COLOURS[0], "-"), (COLOURS[1], ":"), (COLOURS[2], "--"))
+Look = tuple[str, LineStyle]
+"""Colour and style of a line."""
+LINES: tuple[Look, ...] = ((COLOURS[0], "-"), (COLOURS[1], ":"), (COLOURS[2], "--"))
 """Lines that mostly lie on each other: each can be seen through the gaps of the next."""
 
 
@@ -47,10 +49,11 @@ def sums_by_length(views: Sequence[RunView]) -> Figure | None:
         n, domains = view.train.length, single_lengths(view)
         shade_trained(ax, view)
         for reference, (colour, style) in zip((TRUTH, f"windowed:{n}", f"windowed:{n + 1}"), LINES, strict=True):
-            points = {domain.length: _percents(seeds, str(domain), reference) for domain in domains}
+            points = {domain.length: last_percents(seeds, str(domain), reference) for domain in domains}
             draw_spread(ax, points, colour, style)
             lowest = min([lowest, *(value for values in points.values() for value in values)])
         _draw_bounds(ax, view, [domain for domain in domains if domain.length > n])
+        _length_axis(ax)
         ax.set_title(label)
     for ax in axes:
         ax.set_ylim(max(-4.0, lowest - 3), 101)
@@ -90,6 +93,7 @@ def sums_by_chain(views: Sequence[RunView]) -> Figure | None:
             cliff = [100 * (k < window) for k in lengths]
             ax.step(lengths, cliff, where="mid", color=colour, linestyle=style, linewidth=1)
         percent_axis(ax)
+        _length_axis(ax)
         ax.set_title(label)
     outer_labels(figure, "longest carry chain of a sum longer than trained", "right answers (%)")
     handles = [key("measured", COLOURS[0], "-", "o"), key("windowed:n+1", GREY, "--")]
@@ -98,59 +102,56 @@ def sums_by_chain(views: Sequence[RunView]) -> Figure | None:
 
 
 def five_to_twenty(views: Sequence[RunView]) -> Figure | None:
-    """A panel for each training set: right answers by length, a line for each encoding."""
-    sets = grouped(views, lambda view: f"trained on {view.train}")
-    if not sets:
-        return None
-    colours = _colours(views)
-    figure, axes = panels(len(sets), columns=2, height=1.9)
-    for ax, (label, runs) in zip(axes, sets.items(), strict=True):
-        shade_trained(ax, runs[0].view)
-        for encoding, seeds in grouped([c.view for c in runs], lambda view: view.encoding).items():
-            domains = single_lengths(seeds[0].view)
-            draw_spread(ax, {d.length: _percents(seeds, str(d)) for d in domains}, colours[encoding])
-        percent_axis(ax)
-        ax.set_title(label)
-    outer_labels(figure, "length tested (grey: trained)", "right answers (%)")
-    side_legend(figure, [key(encoding, colour, "-", "o") for encoding, colour in colours.items()])
-    return figure
+    """A panel for each encoding: right sums by length, a line for each training set."""
+    looks: dict[str, Look] = dict(zip(_trained_on(views), ((COLOURS[0], "-"), (COLOURS[1], "--")), strict=False))
+    return _by_encoding(
+        views,
+        lambda view: looks[str(view.train)],
+        [key(f"trained on {name}", *look, "o") for name, look in looks.items()],
+    )
 
 
 def products_by_length(views: Sequence[RunView]) -> Figure | None:
     """A panel for each encoding: right products by length, answered at once and with sums and carries written."""
-    groups = grouped(views, lambda view: view.encoding)
+    styles: dict[str, LineStyle] = dict(zip(_trained_on(views), ("-", "--", ":"), strict=False))
+    ways = {"at once": COLOURS[0], "with sums and carries": COLOURS[1]}
+    at_once, with_steps = ways.values()
+    return _by_encoding(
+        views,
+        lambda view: (with_steps if has_steps(view) else at_once, styles[str(view.train)]),
+        [
+            *(key(name, colour, "-", "o") for name, colour in ways.items()),
+            *(key(f"trained on {name}", GREY, style) for name, style in styles.items()),
+        ],
+    )
+
+
+def _by_encoding(
+    views: Sequence[RunView], look: Callable[[RunView], Look], legend: Sequence[Line2D]
+) -> Figure | None:
+    """A panel for each encoding: right answers by length, a line for runs that look alike."""
+    groups = grouped(views, encoding_name)
     if not groups:
         return None
-    trained = list(dict.fromkeys(str(view.train) for view in views))
-    styles: dict[str, LineStyle] = dict(zip(trained, ("-", "--", ":"), strict=False))
     figure, axes = panels(len(groups), columns=4, height=1.35)
     for ax, (label, runs) in zip(axes, groups.items(), strict=True):
-        for seeds in grouped([c.view for c in runs], lambda view: f"{view.layout} {view.train}").values():
-            view = seeds[0].view
-            colour = COLOURS[1] if view.layout == "scratchpad" else COLOURS[0]
-            points = {d.length: _percents(seeds, str(d)) for d in single_lengths(view)}
-            draw_spread(ax, points, colour, styles[str(view.train)])
+        for seeds in grouped([curves.view for curves in runs], lambda view: str(look(view))).values():
+            points = {d.length: last_percents(seeds, str(d)) for d in single_lengths(seeds[0].view)}
+            draw_spread(ax, points, *look(seeds[0].view))
         percent_axis(ax)
+        _length_axis(ax)
         ax.set_title(label)
     outer_labels(figure, "length tested", "right answers (%)")
-    handles = [key("at once", COLOURS[0], "-", "o"), key("with sums and carries", COLOURS[1], "-", "o")]
-    top_legend(figure, [*handles, *(key(f"trained on {name}", GREY, style) for name, style in styles.items())])
+    top_legend(figure, legend)
     return figure
 
 
-def draw_spread(axes: Axes, points: Mapping[int, Sequence[float]], colour: str, style: LineStyle = "-") -> None:
-    """The mean of seeds, with a band from the lowest to the highest."""
-    there = {x: values for x, values in sorted(points.items()) if values}
-    x = list(there)
-    axes.plot(x, [fmean(v) for v in there.values()], color=colour, linestyle=style, marker="o", markersize=2.5)
-    low, high = ([pick(v) for v in there.values()] for pick in (min, max))
-    axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+def _trained_on(views: Sequence[RunView]) -> list[str]:
+    return list(dict.fromkeys(str(view.train) for view in views))
+
+
+def _length_axis(axes: Axes) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-
-
-def _percents(seeds: Sequence[Curves], domain: str, reference: str = TRUTH) -> list[float]:
-    found = (curves.last("exact", domain, reference) for curves in seeds)
-    return [100 * share(record) for record in found if record is not None]
 
 
 def _chain_percents(seeds: Sequence[Curves], chain: int) -> list[float]:
@@ -160,7 +161,3 @@ def _chain_percents(seeds: Sequence[Curves], chain: int) -> list[float]:
 
 def _encoding_and_domain(view: RunView) -> str:
     return f"{view.encoding}, {view.train}"
-
-
-def _colours(views: Sequence[RunView]) -> dict[str, str]:
-    return dict(zip(dict.fromkeys(view.encoding for view in views), ENCODING_COLOURS, strict=False))

@@ -49,11 +49,11 @@ RELATIVE = (
         name="jelassi-5-20",
         title="From five digits to twenty",
         caption=(
-            "Right sums by length, a line for each encoding, trained on sums of one length alone and on all "
-            "lengths up to it. Jelassi and others report that encoders with relative positions go from five to "
-            "twenty digits; here the same is asked of a decoder."
+            "Right sums by length for each encoding, trained on sums of one length alone and on all lengths up "
+            "to it, each with a band over seeds. Jelassi and others report that encoders with relative "
+            "positions go from five to twenty digits; here the same is asked of a decoder."
         ),
-        alt="Two panels of right answers against operand length up to twenty digits, a line for each encoding.",
+        alt="Panels of right answers against operand length up to twenty digits, by encoding and training set.",
         runs=(JELASSI,),
         picture=relative.five_to_twenty,
     ),

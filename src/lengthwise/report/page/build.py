@@ -88,11 +88,12 @@ class Report:
             tolerance=f"{100 * (1 - TOLERANCE):g}",
             gate=f"{100 * GATE:g}",
             full_table=full_table,
+            setups=_setups(self.found.runs),
             settings_of=_settings_of,
             style=HERE.joinpath("style.css").read_text(),
             script=HERE.joinpath("plots.js").read_text(),
             plotly=packed_plotly(),
-            figures=shelf.json(),
+            figures=packed(shelf.json()),
         )
 
     def write(self, path: Path) -> None:
@@ -106,24 +107,27 @@ def report_html(paths: Sequence[Path | str]) -> str:
 
 
 class Shelf:
-    """The plots of a page, by number: drawn by the page's script when they come into view."""
+    """The figures of a page, by number: the page's script draws a plot when it comes into view, and writes down
+    its numbers when these are unfolded."""
 
     def __init__(self) -> None:
         self.plots: list[dict[str, Any]] = []
 
     def put(self, figures: Sequence[Figure]) -> list[tuple[int, Figure]]:
         first = len(self.plots)
-        self.plots += [{"data": figure.data, "layout": figure.layout} for figure in figures]
+        self.plots += [
+            {"data": figure.data, "layout": figure.layout, "table": vars(figure.table)} for figure in figures
+        ]
         return list(enumerate(figures, start=first))
 
     def json(self) -> str:
-        return json.dumps(self.plots, separators=(",", ":")).replace("<", "\\u003c")
+        return json.dumps(self.plots, separators=(",", ":"))
 
 
 def _section(question: Question, shelf: Shelf) -> dict[str, Any]:
     return {
         "id": f"question-{question.number}",
-        "title": f"{task_words(question.task)}, trained on {question.train}, {position_words(question.encoding)}",
+        "title": f"{task_words(question.task)}, trained on {question.train}, {_positions(question)}",
         "question": question,
         "positions": position_words(question.encoding),
         "trained_on": domain_words(question.train),
@@ -136,6 +140,10 @@ def _section(question: Question, shelf: Shelf) -> dict[str, Any]:
             for setting in question.settings
         ],
     }
+
+
+def _positions(question: Question) -> str:
+    return position_words(question.encoding) + question.positions.removeprefix(question.encoding)
 
 
 def _theory(question: Question, rows: Sequence[Prediction]) -> dict[str, Any]:
@@ -181,6 +189,14 @@ def _between(shares: Sequence[float]) -> str:
     return f"{low} %" if low == high else f"{low} to {high} %"
 
 
+def _setups(runs: Sequence[ShownRun]) -> list[list[ShownRun]]:
+    """Runs whose configs differ in the seed alone, made in one environment, together: one is shown for all."""
+    groups: dict[str, list[ShownRun]] = {}
+    for run in runs:
+        groups.setdefault(json.dumps([run.view.config | {"seed": None}, run.environment]), []).append(run)
+    return list(groups.values())
+
+
 def _settings_of(run: ShownRun) -> list[tuple[str, str]]:
     """What a run folder says of itself, for the end of the page."""
     found = {"config.json": run.view.config, "environment.json": run.environment}
@@ -189,5 +205,10 @@ def _settings_of(run: ShownRun) -> list[tuple[str, str]]:
 
 @lru_cache(maxsize=1)
 def packed_plotly() -> str:
-    """plotly.js, compressed to a third: the page unpacks it when it first draws."""
-    return base64.b64encode(gzip.compress(get_plotlyjs().encode(), 9, mtime=0)).decode()
+    """plotly.js, compressed to a third."""
+    return packed(get_plotlyjs())
+
+
+def packed(text: str) -> str:
+    """Compressed; the page unpacks it when it first draws."""
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()

@@ -1,6 +1,6 @@
 "use strict";
 // Plots are drawn when they come into view, in the colours of the page, and again when these change.
-const plots = JSON.parse(document.getElementById("plots").textContent);
+let plots = [];
 const drawn = new Set();
 const paperWidth = 660;
 
@@ -10,9 +10,15 @@ async function unpack(text) {
   return new Response(stream).text();
 }
 
+let reading = null;
+function read() {
+  reading ??= unpack(document.getElementById("plots").textContent).then((text) => (plots = JSON.parse(text)));
+  return reading;
+}
+
 let loading = null;
 function library() {
-  loading ??= unpack(document.getElementById("plotly").textContent).then((source) => {
+  loading ??= Promise.all([unpack(document.getElementById("plotly").textContent), read()]).then(([source]) => {
     const script = document.createElement("script");
     script.textContent = source;
     document.head.append(script);
@@ -96,6 +102,38 @@ const watcher = new IntersectionObserver(
   { rootMargin: "400px" },
 );
 for (const place of document.querySelectorAll(".plot")) watcher.observe(place);
+
+function cell(tag, text, scope) {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  if (scope) made.scope = scope;
+  return made;
+}
+
+// The numbers of a plot as a table that slides by itself where it is too wide.
+function numbers({ columns, rows }) {
+  const box = document.createElement("div");
+  Object.assign(box, { className: "scroll", tabIndex: 0, role: "group", ariaLabel: "table" });
+  const table = document.createElement("table");
+  table.createTHead().insertRow().append(...columns.map((name) => cell("th", name, "col")));
+  const body = table.createTBody();
+  for (const [name, ...others] of rows) {
+    body.insertRow().append(cell("th", name, "row"), ...others.map((text) => cell("td", text)));
+  }
+  box.append(table);
+  return box;
+}
+
+// Toggles do not bubble, but can be caught on their way down.
+document.addEventListener(
+  "toggle",
+  async ({ target }) => {
+    if (!target.open || !target.dataset.numbers || target.querySelector("table")) return;
+    await read();
+    if (!target.querySelector("table")) target.append(numbers(plots[Number(target.dataset.numbers)].table));
+  },
+  true,
+);
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest(".legend button");

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
+from lengthwise.report.labels import positions_label
 from lengthwise.report.page.runs import ShownRun
 from lengthwise.theory.predict import Case, Prediction
 
@@ -74,6 +75,10 @@ class Question:
     @property
     def layout(self) -> str:
         return self.runs[0].view.layout
+
+    @property
+    def positions(self) -> str:
+        return positions_label(self.encoding, self.layout)
 
     @cached_property
     def predictions(self) -> dict[Domain, Prediction]:

@@ -63,9 +63,9 @@ class TrainingData:
         device: torch.device,
     ) -> None:
         self.layout, self.encoding = layout, encoding
-        self.circle = _circle(encoding) if offsets > 1 else 0
-        self.offsets = self.circle or offsets
         self.length, self.per_row = row_length(layout, config), problems_per_row(layout, config)
+        self.circle = _circle(encoding) if offsets > 1 and self.per_row > 1 else 0
+        self.offsets = self.circle or offsets
         self.tail = self.length - shortest_problem(layout).prompt_length
         self.pairs = _pairs(members, layout.operand_width, config, device)
         self.answers = Answers([m.task for m in members], layout.answer_width, device)
@@ -105,10 +105,10 @@ class TrainingData:
 
 
 def _circle(encoding: Encoding) -> int:
-    """How many positions follow each other in a circle, row 0 aside, where an offset shifts digits; else 0.
+    """How many positions follow each other in a circle, row 0 aside, where problems have their own offsets; else 0.
 
-    Were there no circle, the first and the last rows would come up in few examples and stay untrained, and it is
-    from the first that every evaluation starts.
+    Were there no circle, the first and the last rows of a large table would come up in few problems and stay
+    untrained, and it is from the first that every evaluation starts.
     """
     return encoding.rows - 1 if encoding.restarts and encoding.rows else 0
 

@@ -84,7 +84,7 @@ def test_dependence_is_what_replacing_each_digit_changes(layout, encoding, hypot
     run, a, b, base = theorist(layout, encoding, hypothesis), 14, 5, 3
     function, task = Hypothesis.parse(hypothesis), run.config.task_object
     answer = [w.token for w in spell(sheet(run, a, b), Lock())]
-    causes = dependence(run, a, b, answer, Lock())
+    causes = dependence(sheet(run, a, b), (a, b), answer, Lock())
     fixed = run.parts.layout.fixed_width
     assert {(c.operand, c.significance) for c in causes} == {
         *(("a", i + 1) for i in range(3)),

@@ -1,6 +1,7 @@
 """The page in a real browser: each part used as a person would, errors included. Makes the docs' screenshots."""
 
 import itertools
+import json
 import os
 import re
 from pathlib import Path
@@ -208,6 +209,100 @@ def test_an_answer_is_looked_into_digit_by_digit(opened, sum_asked):
     page.get_by_label("layer").select_option("0")
     expect(page.get_by_label("layer")).to_be_focused()
     expect(digits.nth(-2)).to_have_attribute("aria-pressed", "true")
+
+
+LONG = "314159265358979323846264338327950288419716939937510582097494", "2718281828459045235360287471352662497757"
+LABELS = ["first", "+ second", "model", "truth", "theory"]
+
+
+def read_blocks(page: Page) -> list[str]:
+    """The numbers of a sum in blocks, row by row; all of it is in sight and in columns."""
+    tables = page.locator("#answer table").evaluate_all(
+        """all => all.map(table => [...table.rows].map(row => ({
+            label: row.cells[0].textContent, end: row.cells[0].getBoundingClientRect().right,
+            digits: [...row.querySelectorAll(".digit, .answer-digit")].map(digit => ({
+                text: digit.firstChild.data, x: digit.getBoundingClientRect().x,
+                width: digit.getBoundingClientRect().width}))})))"""
+    )
+    box = page.locator("#answer").bounding_box()
+    for table in tables:
+        assert [row["label"] for row in table] == LABELS
+        columns = max((row["digits"] for row in table), key=len)
+        for row in table:
+            for digit, above in zip(reversed(row["digits"]), reversed(columns), strict=False):
+                assert row["end"] <= digit["x"] + 1 and digit["x"] + digit["width"] <= box["x"] + box["width"] + 1
+                assert digit["x"] == pytest.approx(above["x"], abs=1.5)
+    full = tables[-1][0]
+    assert full["digits"][0]["x"] - full["end"] < full["digits"][0]["width"] + 1, "one more column would fit"
+    assert not overflows(page)
+    return ["".join(d["text"] for table in tables for d in table[row]["digits"]) for row in range(len(LABELS))]
+
+
+@pytest.mark.parametrize(("size", "other"), [(PHONE, DESKTOP), (DESKTOP, PHONE)])
+def test_a_long_sum_is_shown_whole_in_blocks(opened, size, other):
+    a, b = LONG
+    page = opened(f"#ask?model=coupled-addition&a={a}&b={b}", size)
+    expect(page.locator("#answer-verdict")).not_to_be_empty(timeout=20_000)
+    first, second, answered, truth, _ = read_blocks(page)
+    assert (first, second, truth) == (a, b, str(int(a) + int(b)))
+    blocks = page.locator("#answer table").count()
+    right = [own == true for own, true in zip(answered, truth, strict=True)]
+    assert (
+        page.locator("#answer .answer-digit").evaluate_all(
+            "all => all.map(digit => !digit.classList.contains('wrong'))"
+        )
+        == right
+    )
+    expect(page.locator("#answer-count")).to_contain_text(f"{sum(right)} of 60 digits right")
+    expect(page.locator("#inside")).to_contain_text("It depends on", timeout=20_000)
+    page.locator("#answer .answer-digit").first.focus()
+    expect(page.get_by_label(f"digit 60 of the first number, {a[0]}: 100 %")).to_be_visible()
+    expect(page.locator("#inside")).to_contain_text(re.compile(r"The other \d+ share the remaining \d+ %"))
+    assert page.locator("#inside .token").count() < 40
+    page.set_viewport_size(other)
+    expect(page.locator("#answer table")).not_to_have_count(blocks)
+    expect(page.locator("#answer .answer-digit").first).to_be_focused()
+    assert read_blocks(page) == [first, second, answered, truth, _]
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP])
+@pytest.mark.parametrize("last_first", [True, False])
+def test_a_sum_of_a_thousand_digits(opened, size, last_first):
+    """Made up: the ones and the 900th digit are wrong."""
+    a, b, truth = "1" * 1_000, "6" * 1_000, "7" * 1_000
+    answer = f"{truth[:100]}8{truth[101:-1]}8"
+    token = {"kind": "digit", "probability": 0.9, "alternatives": [["7", 0.9]]}
+    lines = [
+        {"problem": {"truth": truth, "predicted": truth, "last_digit_first": last_first}},
+        *({"token": token | {"text": digit}} for digit in (answer[::-1] if last_first else answer)),
+        {"answer": {"answered": answer, "malformed": None, "right": False, "as_predicted": False}},
+    ]
+    attention = {
+        **{"tokens": ["1"] * 3_000, "prompt_length": 2_000, "places": [["a", 1]] * 2_000, "sharpest": 0},
+        **{"layers": [[[[5, 0.25]]] * 1_000], "no_dependence": "these numbers are long"},
+    }
+    page = opened(size=size)
+    model = {"name": "far", "shipped": True, "error": None, "task": "add", "symbol": "+", "base": 10}
+    model |= {"train": "D1..10", "trained_length": 10, "encoding": "coupled", "operand_digits": 1_000}
+    page.route("**/api/models*", lambda route: route.fulfill(json={"models": [model]}))
+    page.route("**/api/ask*", lambda route: route.fulfill(body="".join(json.dumps(line) + "\n" for line in lines)))
+    page.route("**/api/attention*", lambda route: route.fulfill(json=attention))
+    page.evaluate("hash => (location.hash = hash)", f"#ask?model=far&a={a}&b={b}")
+    expect(page.locator("#answer-count")).to_have_text(
+        "998 of 1000 digits right; first wrong from the right: ones.", timeout=20_000
+    )
+    assert read_blocks(page) == [a, b, answer, truth, truth]
+    assert page.locator("#answer .answer-digit.wrong").all_inner_texts() == ["8", "8"]
+    expect(page.locator("#inside")).to_contain_text("These numbers are long.")
+    expect(page.locator("#inside")).to_contain_text("share the remaining 75 %")
+
+
+def test_a_short_sum_stands_in_one_table(opened, sum_asked):
+    a, b, _ = sum_asked
+    page = opened(f"#ask?model=addition&a={a}&b={b}")
+    expect(page.locator("#answer-verdict")).not_to_be_empty(timeout=20_000)
+    assert page.locator("#answer th").all_inner_texts() == ["", "", "model", "truth", "theory"]
+    expect(page.locator("#answer-count")).to_be_empty()
 
 
 def test_bad_numbers_are_explained_where_they_were_typed(opened):

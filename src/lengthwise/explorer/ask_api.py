@@ -9,16 +9,14 @@ from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 
 from lengthwise.arithmetic import in_base
-from lengthwise.explorer.bounds import ANSWER_SECONDS, MAX_LOOK_DIGITS, MAX_TEXT
+from lengthwise.explorer.bounds import ANSWER_SECONDS, MAX_ATTENTION_TOKENS, MAX_DEPENDENCE_TOKENS, MAX_TEXT
 from lengthwise.explorer.catalogue import Catalogue
 from lengthwise.explorer.models import Models
 from lengthwise.explorer.numbers import read_number
-from lengthwise.explorer.refusal import RefusedError
 from lengthwise.explorer.schema import AttentionReply, DependenceReply, ModelList
 
 if TYPE_CHECKING:
     from lengthwise.experiments.load import Run
-    from lengthwise.explorer.asking import Sheet
 
 MAX_OPERAND_TEXT = 10_000
 
@@ -33,20 +31,6 @@ def ask_routes(catalogue: Catalogue, models: Models) -> APIRouter:
         run = models.get(catalogue.model(model))
         base, width = run.config.base, run.parts.layout.operand_width
         return run, (read_number(a, base, width, "a"), read_number(b, base, width, "b"))
-
-    def answered(model: str, a: str, b: str) -> "tuple[Sheet, tuple[int, int], list[int]]":
-        """A problem of a model small enough to look inside, and the tokens it answers."""
-        run, pair = read(model, a, b)
-        width = run.parts.layout.operand_width
-        if width > MAX_LOOK_DIGITS:
-            raise RefusedError(
-                f"this model reads {width} digits: allowed for a look inside are up to {MAX_LOOK_DIGITS}",
-                field="model",
-            )
-        from lengthwise.explorer.asking import sheet, spell
-
-        problem = sheet(run, *pair)
-        return problem, pair, [written.token for written in spell(problem, models.computing)]
 
     @router.get("/api/models", response_model=ModelList)
     def list_models() -> dict[str, Any]:
@@ -65,32 +49,37 @@ def ask_routes(catalogue: Catalogue, models: Models) -> APIRouter:
     @router.get("/api/attention", response_model=AttentionReply)
     def attention(model: Name, a: Operand, b: Operand) -> dict[str, Any]:
         """What each token of the answer attended to when it was written."""
-        from lengthwise.evaluation.attention import attention_weights, sharpest
+        from lengthwise.evaluation.attention import sharpest
+        from lengthwise.explorer import looking
+        from lengthwise.explorer.asking import sheet
 
-        problem, _, answer = answered(model, a, b)
-        ids, positions = problem.sequence(answer)
-        with models.computing:
-            weights = attention_weights(problem.run.parts.model, ids, positions)
-        # The token at place t was written by the place before it.
-        rows = slice(problem.prompt_length - 1, -1)
-        layers = [by_head[0, 0].mean(0)[rows] for by_head in weights]
-        vocabulary = problem.run.parts.layout.vocabulary
+        run, pair = read(model, a, b)
+        problem = sheet(run, *pair)
+        answer = looking.answer_within(problem, MAX_ATTENTION_TOKENS, models.computing)
+        layers = looking.attended(problem, answer, models.computing)
+        ids, _ = problem.sequence(answer)
         return {
-            "tokens": [vocabulary.texts[token] for token in ids[0, 0].tolist()],
+            "tokens": [run.parts.layout.vocabulary.texts[token] for token in ids[0, 0].tolist()],
             "prompt_length": problem.prompt_length,
-            "layers": [_rounded(layer.tolist()) for layer in layers],
+            "places": problem.operand_places,
+            "layers": [looking.noticeable(layer) for layer in layers],
             # Shown first, as it shows which digits are read: the last layer's attention is often nearly even.
             # One layer for the whole answer, so that it stays while a reader goes from digit to digit.
             "sharpest": sharpest(layers),
+            "no_dependence": looking.no_dependence(problem, answer),
         }
 
     @router.get("/api/dependence", response_model=DependenceReply)
     def depends(model: Name, a: Operand, b: Operand) -> dict[str, Any]:
         """Which digits of the operands change each token of the answer when they are replaced."""
+        from lengthwise.explorer.asking import sheet
         from lengthwise.explorer.dependence import dependence
+        from lengthwise.explorer.looking import answer_within
 
-        problem, pair, answer = answered(model, a, b)
-        causes = dependence(problem.run, *pair, answer, models.computing)
+        run, pair = read(model, a, b)
+        problem = sheet(run, *pair)
+        answer = answer_within(problem, MAX_DEPENDENCE_TOKENS, models.computing)
+        causes = dependence(problem, pair, answer, models.computing)
         return {"causes": [cause._asdict() for cause in causes]}
 
     return router
@@ -131,7 +120,3 @@ def answer_lines(run: "Run", pair: tuple[int, int], models: Models) -> Iterator[
 
 def _line(**content: Any) -> str:
     return json.dumps(content) + "\n"
-
-
-def _rounded(rows: list[list[float]]) -> list[list[float]]:
-    return [[round(weight, 4) for weight in row] for row in rows]

@@ -12,9 +12,10 @@ from lengthwise.evaluation.decode import Reading, write
 from lengthwise.evaluation.failures import prepare
 from lengthwise.experiments.load import Run
 from lengthwise.tokens.digits import from_ints
-from lengthwise.tokens.layouts.places import C
+from lengthwise.tokens.layouts.places import A, B, C
 
 ALTERNATIVES = 3
+OPERANDS = {A: "a", B: "b"}
 
 
 class Written(NamedTuple):
@@ -36,6 +37,8 @@ class Sheet:
     reading: Reading
     digit_numbers: list[int]
     """For each place of the answer, the number that a digit there belongs to."""
+    operand_places: list[tuple[str, int] | None]
+    """For each token read, its number and significance, where it is a digit."""
 
     @property
     def prompt_length(self) -> int:
@@ -56,8 +59,13 @@ def sheet(run: Run, a: int, b: int) -> Sheet:
     pair = tuple(from_ints([number], layout.operand_width, base)[None] for number in (a, b))
     reading = prepare(layout, encoding, (pair[0], pair[1]))
     largest = pair[0].new_full((1, 1, layout.answer_width), base - 1)
-    numbers = layout.encode(pair[0], pair[1], largest).spread().number[0, 0, reading.prompt.shape[-1] :]
-    return Sheet(run, reading, numbers.tolist())
+    tokens, read = layout.encode(pair[0], pair[1], largest).spread(), reading.prompt.shape[-1]
+    numbers, significances = tokens.number[0, 0].tolist(), tokens.significance[0, 0].tolist()
+    places = [
+        (OPERANDS[number], significance) if number in OPERANDS else None
+        for number, significance in zip(numbers[:read], significances[:read], strict=True)
+    ]
+    return Sheet(run, reading, numbers[read:], places)
 
 
 def spell(problem: Sheet, computing: Lock) -> Iterator[Written]:

@@ -20,8 +20,15 @@ WORK_SECONDS = {"check": 5.0, "explain": 5.0, "predict": 20.0, "judge": 20.0, "r
 WAIT_SECONDS = 20.0
 """Time that work may wait for its turn."""
 
-MAX_LOOK_DIGITS = 40
-"""Digits of a model's operands up to which one may look inside it: attention and dependence."""
+MAX_DEPENDENCE_TOKENS = 500
+"""Tokens of a problem and its answer up to which each of its digits is replaced: a sum of 165 digits.
+A model of 2 layers takes 3 s for 100 digits on one core; larger ones meet LOOK_SECONDS first."""
+
+MAX_ATTENTION_TOKENS = 3_100
+"""Tokens of a problem and its answer up to which attention is shown: a sum of 1,000 digits. It takes one pass."""
+
+LEAST_ATTENTION = 0.005
+"""Attention that is told; less is shown as none."""
 
 ANSWER_SECONDS = 60.0
 """Time that an answer may take."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from lengthwise.arithmetic import digit_count, in_base
 from lengthwise.evaluation.failures import decode
 from lengthwise.experiments.load import Run
+from lengthwise.explorer.asking import Sheet
 from lengthwise.explorer.bounds import LOOK_SECONDS
 from lengthwise.explorer.refusal import RefusedError
 from lengthwise.tokens.digits import from_ints
@@ -28,12 +29,13 @@ class Cause(NamedTuple):
     changes: list[float]
 
 
-def dependence(run: Run, a: int, b: int, answer: list[int], computing: Lock) -> list[Cause]:
+def dependence(problem: Sheet, pair: tuple[int, int], answer: list[int], computing: Lock) -> list[Cause]:
     """One cause for each digit of a and of b that the model reads, the least significant first."""
+    run, (a, b) = problem.run, pair
     places = [
         (name, place) for name, digits in zip("ab", _digits_read(run, a, b), strict=True) for place in digits
     ]
-    each = max(1, MOST_TOKENS // (len(places) * (2 * run.parts.layout.operand_width + len(answer))))
+    each = max(1, MOST_TOKENS // (len(places) * (problem.prompt_length + len(answer))))
     variants = {place: _variants(run, a, b, place, each) for place in places}
     asked = [pair for pairs in variants.values() for pair in pairs]
     answers = _answers(run, asked, len(answer), computing)

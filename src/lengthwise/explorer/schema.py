@@ -4,6 +4,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from lengthwise.explorer.bounds import LEAST_ATTENTION
+
 
 class Problem(BaseModel):
     """Why a request was refused."""
@@ -94,11 +96,15 @@ class ModelList(BaseModel):
 class AttentionReply(BaseModel):
     tokens: list[str] = Field(description="All that was read and written.")
     prompt_length: int
-    layers: list[list[list[float]]] = Field(
-        description="For each layer and each token of the answer, how much the place that wrote it attends to "
-        "each token, averaged over heads."
+    places: list[tuple[str, int] | None] = Field(
+        description="For each token read, the operand and significance of a digit: [b, 1] is b's last."
+    )
+    layers: list[list[list[tuple[int, float]]]] = Field(
+        description="For each layer and each token of the answer, the places that the one that wrote it attends "
+        f"to, and how much, averaged over heads. Less than {LEAST_ATTENTION} is left out."
     )
     sharpest: int = Field(description="The layer, counted from 0, that attends to the fewest tokens.")
+    no_dependence: str | None = Field(description="Why /api/dependence refuses this problem, where it does.")
 
 
 class CauseReply(BaseModel):

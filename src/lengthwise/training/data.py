@@ -105,7 +105,7 @@ class TrainingData:
 
 
 def _circle(encoding: Encoding) -> int:
-    """How many positions follow each other in a circle, row 0 aside, where problems have their own offsets; else 0.
+    """How many positions make a circle, row 0 aside, where problems have offsets of their own; else 0.
 
     Were there no circle, the first and the last rows of a large table would come up in few problems and stay
     untrained, and it is from the first that every evaluation starts.

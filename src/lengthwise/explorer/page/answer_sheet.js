@@ -1,6 +1,11 @@
 // A problem and a model's answer to it, in columns, beside the truth and what theory predicts.
-import { compared, marked, operand, plain, row, sum } from "./digits.js";
+import { columnsThatFit, drawn, isLong } from "./blocks.js";
+import { compared, marked, operand, plain } from "./digits.js";
 import { $, h } from "./dom.js";
+import { digitsRight, verdict } from "./answer_words.js";
+
+let shown = null;
+new ResizeObserver(() => shown?.refit()).observe($("#answer"));
 
 // The problem in columns, with the answer growing in it.
 export class AnswerSheet {
@@ -12,33 +17,58 @@ export class AnswerSheet {
     this.b = clean(question.b);
     this.tokens = [];
     this.buttons = new Map();
-    this.cells = h("div", { class: "answer-row" });
-    $("#answer-verdict").textContent = "";
-    this.draw([h("span", { class: "note" }, "the model is being loaded…")]);
+    // The answer's digits, the most significant first.
+    this.digits = [];
+    $("#answer-verdict").textContent = $("#answer-count").textContent = "";
+    shown = this;
+    this.draw();
   }
 
-  draw(answer) {
+  rows() {
     const trained = this.model.trained_length,
       sign = this.model.symbol === "*" ? "×" : "+";
+    const waiting = this.problem ? [] : [h("span", { class: "note" }, "the model is being loaded…")];
     const rows = [
-      row("", operand(this.a, trained), this.a),
-      row("", [h("span", { class: "digit" }, sign), ...operand(this.b, trained)], `${sign} ${this.b}`, "line"),
-      row("model", answer, null, "result"),
+      { label: "", long: "first", cells: operand(this.a, trained), spoken: this.a },
+      {
+        label: "",
+        long: `${sign} second`,
+        sign: plain(sign),
+        cells: operand(this.b, trained),
+        spoken: `${sign} ${this.b}`,
+        kind: "line",
+      },
+      { label: "model", long: "model", cells: this.digits.length ? this.digits : waiting, kind: "result" },
     ];
-    if (this.problem) {
-      rows.push(row("truth", plain(this.problem.truth), this.problem.truth));
-      rows.push(
-        this.problem.predicted === null
-          ? row("theory", [h("span", { class: "note" }, "no prediction")])
-          : row(
-              "theory",
-              marked(this.problem.predicted.padStart(this.problem.truth.length, "0"), this.problem.truth),
-              this.problem.predicted,
-            ),
-      );
-    }
-    $("#answer").replaceChildren(sum(...rows));
+    return this.problem ? [...rows, ...this.references()] : rows;
+  }
+
+  references() {
+    const { truth, predicted } = this.problem;
+    const theory =
+      predicted === null
+        ? { cells: [h("span", { class: "note" }, "no prediction")] }
+        : { cells: marked(predicted.padStart(truth.length, "0"), truth), spoken: predicted };
+    return [
+      { label: "truth", long: "truth", cells: plain(truth), spoken: truth },
+      { label: "theory", long: "theory", ...theory },
+    ];
+  }
+
+  draw() {
+    const rows = this.rows(),
+      focused = document.activeElement;
+    this.fit = columnsThatFit($("#answer"), rows);
+    this.isLong = isLong(rows, this.fit);
+    $("#answer").replaceChildren(drawn(rows, this.fit));
     $("#answer-hint").textContent = this.hint();
+    if (this.digits.includes(focused)) focused.focus();
+  }
+
+  refit() {
+    if (!$("#answer").clientWidth) return;
+    const fit = columnsThatFit($("#answer"), this.rows());
+    if (fit.whole !== this.fit.whole || fit.block !== this.fit.block) this.draw();
   }
 
   hint() {
@@ -51,7 +81,7 @@ export class AnswerSheet {
 
   begin(problem) {
     this.problem = problem;
-    this.draw(this.cells);
+    this.draw();
   }
 
   add(token) {
@@ -72,36 +102,38 @@ export class AnswerSheet {
     for (const event of ["pointerenter", "focus", "click"])
       button.addEventListener(event, () => this.pointedAt(index));
     this.buttons.set(index, button);
-    this.problem.last_digit_first ? this.cells.prepend(button) : this.cells.append(button);
-    this.cells.closest(".sum").scrollLeft = 1e6;
+    this.put(button);
+  }
+
+  // In its block; all is drawn anew only where there is none for it yet.
+  put(button) {
+    const { last_digit_first: isReversed, truth } = this.problem;
+    const column = isReversed ? this.digits.length : Math.max(0, truth.length - 1 - this.digits.length);
+    isReversed ? this.digits.unshift(button) : this.digits.push(button);
+    const places = [...$("#answer").querySelectorAll(".answer-row")];
+    const place = places.at(-1 - Math.floor(column / (this.isLong ? this.fit.block : this.fit.whole)));
+    if (!place) return this.draw();
+    isReversed ? place.prepend(button) : place.append(button);
   }
 
   finish(answer) {
+    // Until now its length was not known.
+    if (!this.problem.last_digit_first) this.draw();
     this.mark();
-    const line = $("#answer-verdict");
-    if (answer.malformed) line.textContent = `✗ This is no number: ${answer.malformed}.`;
-    else if (answer.right)
-      line.textContent =
-        answer.as_predicted === false ? "✓ Right, though theory predicted another answer." : "✓ Right.";
-    else
-      line.textContent = answer.as_predicted
-        ? "✗ Wrong, and exactly as theory predicted."
-        : answer.as_predicted === null
-          ? "✗ Wrong. Theory makes no prediction here."
-          : "✗ Wrong, and not as theory predicted.";
+    $("#answer-verdict").textContent = verdict(answer);
+    $("#answer-count").textContent = answer.malformed ? "" : digitsRight(answer.answered, this.problem.truth);
   }
 
   // Digits that differ from the truth; zeros that only fill up the width are dimmed.
   mark() {
-    const buttons = [...this.cells.children];
-    const text = buttons.map((button) => button.firstChild.data).join("");
-    const leading = text.match(/^0*(?=.)/)[0].length;
+    const text = this.digits.map((button) => button.firstChild.data).join("");
+    const leading = text.match(/^0*(?=.)/)?.[0].length;
     const truth = this.problem.truth.padStart(text.length, "0");
     compared(text, truth)
       .slice(-text.length)
       .forEach(({ differs }, i) => {
-        buttons[i].classList.toggle("wrong", differs);
-        buttons[i].classList.toggle("absent", !differs && i < leading);
+        this.digits[i]?.classList.toggle("wrong", differs);
+        this.digits[i]?.classList.toggle("absent", !differs && i < leading);
       });
   }
 
@@ -110,6 +142,7 @@ export class AnswerSheet {
   }
 
   fail(message) {
+    shown = null;
     $("#answer").replaceChildren(h("p", { class: "problem" }, message || "No answer: see the marked field."));
   }
 }

@@ -5,7 +5,10 @@ import { $, h } from "./dom.js";
 import { clearErrors, setValues, showError, values } from "./fields.js";
 import { Inside } from "./inside.js";
 
+// Milliseconds: of a digit, of a whole answer at most, and between pictures.
 const BEAT = 90;
+const WHOLE = 4000;
+const FRAME = 16;
 const DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz";
 
 const form = $("#ask-form");
@@ -132,9 +135,7 @@ async function ask() {
       if (event.problem) sheet.begin(event.problem);
       if (event.token) {
         sheet.add(event.token);
-        await new Promise((done) =>
-          setTimeout(done, matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : BEAT),
-        );
+        await pause(sheet.tokens.length, sheet.problem.truth.length);
       }
       if (signal.aborted) return;
       if (event.error) return sheet.fail(event.error);
@@ -145,4 +146,11 @@ async function ask() {
     if (error.name === "AbortError" || signal.aborted) return;
     sheet.fail(showError(form, error.field, error.message) ? "" : error.message);
   }
+}
+
+// Between digits, so that one sees them come; where they are many, several come at once.
+function pause(written, digits) {
+  const atOnce = Math.ceil((FRAME * digits) / WHOLE);
+  if (written % atOnce || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  return new Promise((done) => setTimeout(done, Math.min(BEAT, (atOnce * WHOLE) / digits)));
 }

@@ -40,10 +40,11 @@ export function row(label, content, spoken, kind = "") {
   );
 }
 
-export function sum(...rows) {
+// A table for each block of rows.
+export function sum(blocks, kind = "") {
   return h(
     "div",
-    { class: "sum", tabindex: "0", role: "group", "aria-label": "The sum in columns" },
-    h("table", {}, h("tbody", {}, rows)),
+    { class: `sum ${kind}`, tabindex: "0", role: "group", "aria-label": "The sum in columns" },
+    blocks.map((rows) => h("table", {}, h("tbody", {}, rows))),
   );
 }

@@ -40,7 +40,7 @@ export function showExample({ example, trained_length: trained, symbol, task }) 
   ];
   if (example.predicted !== null)
     rows.push(row("it will say", marked(example.predicted, example.truth), example.predicted));
-  exampleOutput.replaceChildren(sum(...rows), h("p", { class: "note" }, ...remark(example, longer)));
+  exampleOutput.replaceChildren(sum([rows]), h("p", { class: "note" }, ...remark(example, longer)));
 }
 
 function remark(example, longer) {

@@ -1,6 +1,7 @@
 // Where a digit of an answer comes from: what the model attended to, and which digits change it when replaced.
 import { getJson } from "./api.js";
 import { h } from "./dom.js";
+import { areMany, shareList, worthTelling } from "./shares.js";
 
 const NAMED = { "[bos]": "start", "[eos]": "end", "\n": "¶" };
 
@@ -27,6 +28,7 @@ export class Inside {
       this.attention = await getJson("/api/attention", question, signal);
       this.layer ??= this.attention.sharpest;
       if (!signal.aborted) this.draw();
+      if (this.attention.no_dependence) return;
       this.dependence = (await getJson("/api/dependence", question, signal)).causes;
     } catch (error) {
       if (error.name === "AbortError" || signal.aborted) return;
@@ -63,81 +65,88 @@ export class Inside {
   }
 
   dependencePart() {
+    const head = h("div", { class: "inside-head" }, h("h3", {}, "It depends on"));
+    const no = this.attention?.no_dependence;
+    if (no) return [head, h("p", { class: "note" }, `${no[0].toUpperCase()}${no.slice(1)}.`)];
     if (!this.dependence)
       return this.problem
         ? []
         : [h("p", { class: "note", role: "status" }, "Replacing digits, to see what changes…")];
-    const digits = (name) =>
-      this.dependence
-        .filter((cause) => cause.operand === name)
-        .reverse()
-        .map((cause) =>
-          this.token(
-            cause.digit,
-            cause.changes[this.chosen],
-            `digit ${cause.significance} of the ${name === "a" ? "first" : "second"} number`,
-          ),
-        );
+    const all = this.dependence.toReversed().map((cause) => ({
+      text: cause.digit,
+      share: cause.changes[this.chosen],
+      name: placeName(cause.operand, cause.significance),
+      place: `${cause.operand} ${cause.significance}`,
+      operand: cause.operand,
+    }));
+    const isShort = areMany(all);
+    const lists = ["a", "b"].map((name) => shareList(all.filter(({ operand }) => operand === name), isShort));
+    const rest = all.length - worthTelling(all).length;
     return [
-      h("div", { class: "inside-head" }, h("h3", {}, "It depends on")),
-      h("div", { class: "tokens" }, digits("a")),
-      h("div", { class: "tokens" }, digits("b")),
+      head,
+      ...lists,
       h(
         "p",
         { class: "note" },
-        "The share of replacements of a digit that change this digit of the answer. No number: it never changes.",
+        "The share of replacements of a digit that change this digit of the answer. ",
+        isShort
+          ? `Above a digit is its place, counted from the right. The other ${rest} digits never changed it.`
+          : "No number: it never changes.",
       ),
     ];
   }
 
   attentionPart() {
     if (!this.attention) return [];
-    const { layers, sharpest, tokens, prompt_length: read } = this.attention;
-    const weights = layers[this.layer][this.chosen];
-    const choose = h(
-      "select",
-      {
-        id: "layer",
-        onchange: (event) => {
-          this.layer = Number(event.target.value);
-          this.draw();
-          document.querySelector("#layer").focus();
-        },
-      },
-      layers.map((_, i) => h("option", { value: i, selected: i === this.layer }, `${i + 1} of ${layers.length}${i === sharpest ? ", the sharpest" : ""}`)),
-    );
-    const shown = tokens
-      .slice(0, read + this.chosen)
-      .map((text, i) => this.token(NAMED[text] ?? text, weights[i], `place ${i + 1}`));
+    const all = this.attended(),
+      isShort = areMany(all),
+      told = worthTelling(all);
+    const rest = 100 * (1 - told.reduce((sum, { share }) => sum + share, 0));
     return [
       h(
         "div",
         { class: "inside-head" },
         h("h3", {}, "It attends to"),
-        h("label", { for: "layer" }, "layer", choose),
+        h("label", { for: "layer" }, "layer", this.layerChoice()),
       ),
-      h("div", { class: "tokens" }, shown),
+      shareList(all, isShort),
       h(
         "p",
         { class: "note" },
-        "All that the model had read and written before, in that order, with its attention in % (averaged over heads).",
+        isShort
+          ? `Tokens with at least 1 % of its attention (averaged over heads), in the order read and written. The other ${all.length - told.length} share the remaining ${Math.max(0, rest).toFixed(0)} %.`
+          : "All that the model had read and written before, in that order, with its attention in % (averaged over heads).",
       ),
     ];
   }
 
-  token(text, share, name = "") {
-    const number = share === null || share < 0.005 ? "" : String(Math.round(100 * share));
-    const element = h(
-      "span",
-      {
-        class: share > 0.15 ? "token strong" : "token",
-        role: share === null ? null : "img",
-        "aria-label": share === null ? null : `${name}, ${text}: ${Math.round(100 * share)} %`,
-      },
-      text,
-      h("small", { "aria-hidden": "true" }, number),
+  // What had been read and written before the chosen token, each with its attention.
+  attended() {
+    const { layers, tokens, places, prompt_length: read } = this.attention;
+    const weights = new Map(layers[this.layer][this.chosen]);
+    return tokens.slice(0, read + this.chosen).map((text, i) => ({
+      text: NAMED[text] ?? text,
+      share: weights.get(i) ?? 0,
+      name: places[i] ? placeName(...places[i]) : `place ${i + 1}`,
+      place: places[i] ? places[i].join(" ") : i < read ? "" : `out ${i - read + 1}`,
+    }));
+  }
+
+  layerChoice() {
+    const { layers, sharpest } = this.attention;
+    const choose = (event) => {
+      this.layer = Number(event.target.value);
+      this.draw();
+      document.querySelector("#layer").focus();
+    };
+    const name = (i) => `${i + 1} of ${layers.length}${i === sharpest ? ", the sharpest" : ""}`;
+    return h(
+      "select",
+      { id: "layer", onchange: choose },
+      layers.map((_, i) => h("option", { value: i, selected: i === this.layer }, name(i))),
     );
-    element.style.setProperty("--share", share ?? 0);
-    return element;
   }
 }
+
+const placeName = (operand, significance) =>
+  `digit ${significance} of the ${operand === "a" ? "first" : "second"} number`;

@@ -1,0 +1,41 @@
+// A sum in columns; a long one is broken into blocks of as many columns as fit, the most significant block first.
+import { plain, row, sum } from "./digits.js";
+import { h } from "./dom.js";
+
+// A row is { label, sign, long, cells, spoken, kind }: `long` is its label in blocks; else `label`, and `sign` is
+// a cell before the others.
+
+// How many columns stand in an element beside the labels, in one table and in blocks.
+export function columnsThatFit(place, rows) {
+  const count = (kind, label) => {
+    const probe = sum([rows.map((r) => row(r[label], plain("0")))], kind);
+    place.append(probe);
+    const width = (selector) => probe.querySelector(selector).getBoundingClientRect().width;
+    const columns = Math.floor((place.clientWidth - width("th")) / width(".digit"));
+    probe.remove();
+    return Math.max(1, columns);
+  };
+  return { whole: count("", "label"), block: count("long", "long") };
+}
+
+export function isLong(rows, fit) {
+  return Math.max(...rows.map(({ sign = [], cells }) => sign.length + cells.length)) > fit.whole;
+}
+
+export function drawn(rows, fit) {
+  if (!isLong(rows, fit))
+    return sum([rows.map((r) => row(r.label, content(r, [...(r.sign ?? []), ...r.cells]), r.spoken, r.kind))]);
+  const count = Math.ceil(Math.max(...rows.map(({ cells }) => cells.length)) / fit.block);
+  // The last block is full, so that a digit's block is known before those above it are written.
+  const blocks = Array.from({ length: count }, (_, k) => rows.map((r) => cut(r, (count - 1 - k) * fit.block, fit.block)));
+  return sum(blocks, "long");
+}
+
+// The part of a row that stands above its last `from` columns.
+function cut(r, from, columns) {
+  const end = Math.max(0, r.cells.length - from);
+  const some = r.cells.slice(Math.max(0, end - columns), end);
+  return row(r.long, content(r, some), r.spoken && some.map((cell) => cell.textContent).join(""), r.kind);
+}
+
+const content = (r, cells) => (r.kind === "result" ? h("div", { class: "answer-row" }, cells) : cells);

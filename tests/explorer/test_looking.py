@@ -1,0 +1,57 @@
+"""Looks inside: what is attended to, and the bounds, which are on the problem as asked."""
+
+from threading import Lock
+
+import pytest
+import torch
+from test_asking import LAYOUTS, untrained
+
+from lengthwise.errors import InputError
+from lengthwise.evaluation.attention import attention_weights
+from lengthwise.explorer import looking
+from lengthwise.explorer.asking import sheet, spell
+
+
+@pytest.mark.parametrize(("layout", "encoding"), [*LAYOUTS, ("aligned", "alibi")])
+def test_attention_is_that_of_a_whole_pass_at_the_places_that_wrote(layout, encoding, monkeypatch):
+    monkeypatch.setattr(looking, "AT_ONCE", 2)
+    run = untrained(layout, encoding)
+    problem = sheet(run, 12, 1)
+    answer = [written.token for written in spell(problem, Lock())]
+    layers = looking.attended(problem, answer, Lock())
+    for layer, whole in zip(layers, attention_weights(run.parts.model, *problem.sequence(answer)), strict=True):
+        expected = whole[0, 0].mean(0)[problem.prompt_length - 1 : -1]
+        torch.testing.assert_close(layer, expected)
+        told = torch.zeros_like(layer)
+        for row, places in enumerate(looking.noticeable(layer)):
+            for place, weight in places:
+                told[row, place] = weight
+        torch.testing.assert_close(told, torch.where(layer < 0.005, 0, layer), atol=6e-5, rtol=0)
+
+
+def test_the_places_of_digits_read():
+    a = {(name, i) for name in "ab" for i in (1, 2, 3)}
+    padded, natural = (sheet(untrained(*pair), 12, 1).operand_places for pair in (LAYOUTS[0], LAYOUTS[2]))
+    assert {place for place in padded if place} == a
+    assert padded[0] is padded[-1] is None and padded[1] == ("a", 3)
+    assert natural == [None, ("a", 1), ("a", 2), ("a", 3), None, ("b", 1), None]
+
+
+@pytest.mark.parametrize(("layout", "encoding"), LAYOUTS)
+def test_the_bound_is_on_tokens_read_and_written(layout, encoding, monkeypatch):
+    problem = sheet(untrained(layout, encoding), 12, 1)
+    answer = [written.token for written in spell(problem, Lock())]
+    tokens = problem.sequence(answer)[0].shape[-1]
+    assert looking.answer_within(problem, tokens, Lock()) == answer
+    fixed = problem.run.parts.layout.fixed_width
+    with pytest.raises(InputError, match="3 digits of each number" if fixed else "numbers are long"):
+        looking.answer_within(problem, tokens - 1, Lock())
+    for most, is_refused in ((tokens, False), (tokens - 1, True)):
+        monkeypatch.setattr(looking, "MAX_DEPENDENCE_TOKENS", most)
+        assert (looking.no_dependence(problem, answer) is not None) == is_refused
+
+
+def test_a_slow_model_is_refused(monkeypatch):
+    monkeypatch.setattr(looking, "LOOK_SECONDS", -1.0)
+    with pytest.raises(InputError, match="too slow"):
+        looking.answer_within(sheet(untrained(*LAYOUTS[0]), 12, 1), 1_000, Lock())

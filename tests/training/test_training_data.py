@@ -170,6 +170,9 @@ def test_rows_of_concatenated_problems(layout, encoding):
         for start, end in zip(starts, [*starts[1:], 40], strict=True):
             numbered = positions[start:end] > 0
             assert len(shift[start:end][numbered].unique()) <= 1, "and shifted as a whole"
+    equals = batch.ids[0] == parts.layout.vocabulary.equals
+    starts = [row[is_equals].unique() for row, is_equals in zip(batch.positions[0], equals, strict=True)]
+    assert any(len(found) > 1 for found in starts), "by an offset of its own"
 
 
 def test_rows_in_a_window_are_those_of_its_steps():

@@ -64,7 +64,8 @@ class TrainingData:
     ) -> None:
         self.layout, self.encoding = layout, encoding
         self.length, self.per_row = row_length(layout, config), problems_per_row(layout, config)
-        self.circle = _circle(encoding) if offsets > 1 and self.per_row > 1 else 0
+        apart = offsets > 1 and self.per_row > 1 and encoding.restarts
+        self.circle = _circle(encoding) if apart else 0
         self.offsets = self.circle or offsets
         self.tail = self.length - shortest_problem(layout).prompt_length
         self.pairs = _pairs(members, layout.operand_width, config, device)
@@ -87,7 +88,7 @@ class TrainingData:
 
     def _offset(self, rows: Tensor, problems: Tensor, ids: Tensor) -> Tensor:
         """Of each row [M, B, 1], or, where every problem has its own, of each token [M, B, T]."""
-        if self.per_row == 1 or not self.encoding.restarts:
+        if not self.circle:
             return self._drawn(rows).unsqueeze(-1)
         problem = (ids == self.layout.vocabulary.bos).cumsum(-1) - 1
         return self._drawn(problems).unflatten(1, (-1, self.per_row)).gather(-1, problem)
@@ -105,12 +106,13 @@ class TrainingData:
 
 
 def _circle(encoding: Encoding) -> int:
-    """How many positions make a circle, row 0 aside, where problems have offsets of their own; else 0.
+    """How many positions make a circle, row 0 aside, where problems of a row have offsets of their own.
 
     Were there no circle, the first and the last rows of a large table would come up in few problems and stay
     untrained, and it is from the first that every evaluation starts.
     """
-    return encoding.rows - 1 if encoding.restarts and encoding.rows else 0
+    assert encoding.rows is not None, "an offset of its own is one of a table"
+    return encoding.rows - 1
 
 
 class Shortest(NamedTuple):

@@ -20,7 +20,7 @@ SEEDS = 3
 SHAPE: dict[str, Any] = {"normalized_attention": True}
 LAPTOP_SHAPE: dict[str, Any] = {"heads": 4, "dropout": 0.0, "normalized_attention": True}
 # Hundreds of runs that are read by length: digit by digit they would fill tens of megabytes.
-MEASURED: dict[str, Any] = {"details": False}
+MEASURED: dict[str, Any] = {"details": False, "problems": 2_000}
 LAPTOP_TRAINING: dict[str, Any] = {"steps": 1_200, "batch": 48, "learning_rate": 1e-3, "weight_decay": 0.1}
 
 

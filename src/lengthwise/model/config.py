@@ -51,6 +51,14 @@ class ModelConfig(Config):
     """That of the position embeddings, if other. Where positions outweigh tokens, a model attends by place, and
     ignores digits at places that training left empty."""
 
+    position_waves: bool = False
+    """Whether a table of positions is not learned but waves around a circle, of frequencies drawn at random:
+    from every row to the next is then the same turn, so what is learned of some rows holds for all."""
+
+    place_attention: bool = False
+    """Whether queries and keys are made of positions alone: attention then cannot depend on what stands where,
+    and finds a column among thousands as it does among dozens. For encodings that add positions."""
+
     context: PositiveInt | None = None
     """Rows of a learned position table, or the range that randomized positions come from; by default as many
     as the layout needs, twice that where training draws offsets, four times where it draws positions."""

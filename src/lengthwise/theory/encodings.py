@@ -21,6 +21,7 @@ LAYOUT_FACTS: dict[str, LayoutFacts] = {
     "padded": LayoutFacts(fixed_width=True),
     "aligned": LayoutFacts(fixed_width=True),
     "reversed": LayoutFacts(fixed_width=False),
+    "level": LayoutFacts(fixed_width=False),
     "plain": LayoutFacts(fixed_width=False, tells_significance=False),
     "scratchpad": LayoutFacts(fixed_width=True, with_steps=True, modular=False),
 }

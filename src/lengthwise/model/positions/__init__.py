@@ -18,6 +18,7 @@ from lengthwise.model.positions.rotary import Rotary
 from lengthwise.model.positions.shaw import Shaw
 from lengthwise.model.positions.sinusoidal import Sinusoidal
 from lengthwise.model.positions.t5 import T5
+from lengthwise.model.positions.table import TableEncoding
 
 __all__ = [
     "ENCODINGS",
@@ -26,6 +27,7 @@ __all__ = [
     "Encoding",
     "IndexEncoding",
     "Relation",
+    "TableEncoding",
     "distances",
     "find_encoding",
     "number_tokens",

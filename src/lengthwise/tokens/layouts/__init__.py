@@ -8,6 +8,7 @@
 padded     [bos]012+345=7530;[eos]
 aligned    [bos]210+543=7530;[eos]
 reversed   [bos]21+543=753;[eos]
+level      [bos]210+543=7530;[eos]
 plain      [bos]12+345=357;[eos]
 scratchpad [bos]210+543=700500300=7530;[eos]
 >>> layout = build_layout("padded", Task.parse("add"), operand_width=3)
@@ -23,7 +24,7 @@ from lengthwise.arithmetic import Task
 from lengthwise.errors import InputError
 from lengthwise.tokens.layouts.fixed_width import FixedWidth, aligned, padded
 from lengthwise.tokens.layouts.layout import Layout, Malformed, Problem, SpreadTokens, Tokens
-from lengthwise.tokens.layouts.natural_length import NaturalLength, all_reversed, digit_lengths, plain
+from lengthwise.tokens.layouts.natural_length import NaturalLength, all_reversed, digit_lengths, level, plain
 from lengthwise.tokens.layouts.scratchpad import scratchpad
 from lengthwise.tokens.layouts.squeeze import squeezed
 from lengthwise.tokens.layouts.vocabulary import Vocabulary
@@ -47,6 +48,7 @@ LAYOUTS: dict[str, Callable[[Task, int, int], Layout]] = {
     "padded": padded,
     "aligned": aligned,
     "reversed": all_reversed,
+    "level": level,
     "plain": plain,
     "scratchpad": scratchpad,
 }

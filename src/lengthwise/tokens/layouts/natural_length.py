@@ -1,10 +1,10 @@
-"""Layouts without padding: numbers have as many digits as they need, and problems differ in length.
+"""Layouts where problems differ in length: numbers have as many digits as they, or their problem, need.
 
 Shapes: T places of the longest problem, W operand digits, A answer digits; ... any leading dims.
 """
 
 from collections.abc import Sequence
-from typing import final
+from typing import Protocol, final
 
 import torch
 from torch import Tensor
@@ -28,20 +28,31 @@ from lengthwise.tokens.layouts.places import (
 from lengthwise.tokens.layouts.squeeze import squeezed
 
 
+class Widths(Protocol):
+    """How many digits are written of a, b and c [..., 3], from how many they have."""
+
+    def __call__(self, lengths: Tensor) -> Tensor: ...
+
+
 @final
 class NaturalLength:
-    """Leaves out the places of digits that a number does not have; line breaks fill up what is left."""
+    """Leaves out the places of digits that are not written; line breaks fill up what is left.
+
+    `written` says how many digits are, where not as many as a number has.
+    """
 
     fixed_width = False
 
-    def __init__(self, places: Places, *, natural: bool) -> None:
-        self.places, self.vocabulary, self.natural = places, places.vocabulary, natural
+    def __init__(self, places: Places, *, natural: bool = False, written: Widths | None = None) -> None:
+        self.places, self.vocabulary, self.natural, self.written = places, places.vocabulary, natural, written
         self.operand_width, self.answer_width = places.operand_width, places.answer_width
         self.length = len(places.places)
 
     def encode(self, a: Tensor, b: Tensor, c: Tensor) -> Tokens:
         tables, pool = self.places.tables(a.device), self.places.pool(a, b, c)
         lengths = torch.stack([digit_lengths(digits) for digits in (a, b, c)], -1)
+        if self.written is not None:
+            lengths = self.written(lengths)
         # A symbol, of number 0, is always there: its significance is 0 at most.
         allowed = torch.nn.functional.pad(lengths, (1, 0))
         places = slice(self.length)
@@ -62,7 +73,7 @@ class NaturalLength:
         ids = self.vocabulary.ids(text.rstrip("\n"))
         if ids is None:
             return Malformed(f"{text!r} holds something else than tokens")
-        reader = Reader(self.places, self.natural, ids)
+        reader = self._reader(ids)
         reader.symbol(BOS)
         a = reader.number(A, OPERATOR)
         b = reader.number(B, EQUALS)
@@ -74,17 +85,20 @@ class NaturalLength:
         tokens = listed(ids)
         if self.vocabulary.eos in tokens:
             tokens = tokens[: tokens.index(self.vocabulary.eos) + 1]
-        reader = Reader(self.places, self.natural, tokens)
+        reader = self._reader(tokens)
         c = reader.number(C, END)
         reader.symbol(EOS)
         return Malformed(reader.fault) if reader.fault else c
+
+    def _reader(self, tokens: Sequence[int]) -> "Reader":
+        return Reader(self.places, tokens, natural=self.natural, zeros=self.written is not None)
 
 
 class Reader:
     """Reads tokens from left to right, and remembers the first thing that is wrong with them."""
 
-    def __init__(self, places: Places, natural: bool, tokens: Sequence[int]) -> None:
-        self.places, self.natural = places, natural
+    def __init__(self, places: Places, tokens: Sequence[int], *, natural: bool, zeros: bool) -> None:
+        self.places, self.natural, self.zeros = places, natural, zeros
         self.tokens, self.place, self.fault = tokens, 0, ""
 
     def symbol(self, kind: int) -> None:
@@ -106,7 +120,7 @@ class Reader:
             return 0
         digits = digits[::-1] if self.natural else digits
         self.symbol(closing)
-        if len(digits) > 1 and digits[-1] == 0:
+        if len(digits) > 1 and digits[-1] == 0 and not self.zeros:
             self._blame(f"{self._name(which)} has a zero before its leading digit")
         return self.places.value(digits)
 
@@ -135,7 +149,28 @@ def digit_lengths(digits: Tensor) -> Tensor:
 def all_reversed(task: Task, operand_width: int, answer_width: int) -> NaturalLength:
     """`12+345=357` is written `21+543=753`."""
     places = problem(operand_width, number(C, answer_width))
-    return NaturalLength(Places(task, operand_width, answer_width, places), natural=False)
+    return NaturalLength(Places(task, operand_width, answer_width, places))
+
+
+class Level:
+    """Operands as wide as the longer one, the answer as wide as the widest of such operands."""
+
+    def __init__(self, task: Task, operand_width: int, answer_width: int) -> None:
+        digits = [0, *(min(task.answer_digits(n), answer_width) for n in range(1, operand_width + 1))]
+        self.answer_digits = torch.tensor(digits)
+
+    def __call__(self, lengths: Tensor) -> Tensor:
+        if self.answer_digits.device != lengths.device:
+            self.answer_digits = self.answer_digits.to(lengths.device)
+        longer = lengths[..., :2].amax(-1)
+        return torch.stack([longer, longer, self.answer_digits[longer]], -1)
+
+
+def level(task: Task, operand_width: int, answer_width: int) -> NaturalLength:
+    """`12+345=357` is written `210+543=7530`: as wide as its longer operand, which is how position coupling was
+    published. Every column of a sum then has a digit of either operand, or of none."""
+    places = Places(task, operand_width, answer_width, problem(operand_width, number(C, answer_width)))
+    return NaturalLength(places, written=Level(task, operand_width, answer_width))
 
 
 def plain(task: Task, operand_width: int, answer_width: int) -> NaturalLength:

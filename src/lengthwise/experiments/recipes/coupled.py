@@ -4,7 +4,7 @@ from lengthwise.experiments.config import RunConfig
 from lengthwise.experiments.recipes.far import BY_PLACE, far
 from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning
 
-TUNING = Tuning(steps=5_000, batch=256, dropout=0.0, decay=0.05, rate=3e-3, evaluate_every=1_000)
+TUNING = Tuning(steps=8_000, batch=256, dropout=0.0, decay=0.05, evaluate_every=2_000)
 LAPTOP_TUNING = Tuning(steps=1_200, batch=32, dropout=0.0, decay=0.05, rate=3e-3, evaluate_every=400)
 WIDTH, LAPTOP_WIDTH = 256, 96
 # Operands as wide as the longer one, as published, so that a column has digits of both or of neither.

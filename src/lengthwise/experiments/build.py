@@ -92,8 +92,11 @@ def training_layout(config: RunConfig, layout: Layout) -> Layout:
 
 def _training_widths(config: RunConfig) -> tuple[int, int]:
     """Digits of the longest operand and answer of training."""
-    domain = config.train_domain
-    return domain.length, domain.answer_digits(config.task_object)
+    domain, task = config.train_domain, config.task_object
+    if layout_facts(config.resolved_layout).levels_answers:
+        # As wide as evaluation writes them, also where one operand is short throughout training.
+        return domain.length, min(task.answer_digits(domain.length), config.answer_width)
+    return domain.length, domain.answer_digits(task)
 
 
 def positions_needed(config: RunConfig, layout: Layout) -> int:
@@ -116,12 +119,12 @@ def stack_key(config: RunConfig) -> str:
     """Runs of equal key can train side by side: all but task, training domain, seed, learning rates,
     weight decay and dropout is the same.
 
-    Where problems differ in length, the longest ones of training have to be as long too; where intermediate
-    steps are written, these are of one task.
+    Where problems differ in length, the longest ones of training have to be as long too; where the task decides
+    what is written, as intermediate steps or zeros above an answer, it is the same.
     """
     content, facts = config.model_dump(mode="json"), layout_facts(config.resolved_layout)
     own = {
-        "task": config.task if facts.with_steps else "",
+        "task": config.task if facts.with_steps or facts.levels_answers else "",
         "train": "" if facts.fixed_width else _training_widths(config),
         "test": [str(domain) for domain in config.test_domains],
         "seed": 0,

@@ -38,8 +38,8 @@ class RunConfig(Config):
     randomized:NAME for one that is numbered by index (docs/encodings.md)."""
 
     layout: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    """How a problem becomes tokens: padded, aligned, reversed, plain, scratchpad. Default: the encoding's
-    natural one."""
+    """How a problem becomes tokens: padded, aligned, reversed, level, plain, scratchpad. Default: the
+    encoding's natural one."""
 
     base: int = 10
     """Number base, 2 to 36."""

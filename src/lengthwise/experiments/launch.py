@@ -28,6 +28,7 @@ from lengthwise.experiments.memory import memory_told
 from lengthwise.experiments.mirror import Mirror, check_mirror, open_mirrors
 from lengthwise.experiments.progress import TrainingBar
 from lengthwise.experiments.samples import assess_held_out, fixed_set, sample_counts
+from lengthwise.model.gpt import check_waves
 from lengthwise.records.faults import fault_point
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.schema import Record
@@ -73,6 +74,8 @@ def train_claims(
 ) -> list[RunFolder]:
     where = choose_device(device)
     check_mirror(mirror)
+    for claim in claims:
+        check_waves(claim.config.model, claim.config.encoding)
     facts = environment(where)
     for claim in claims:
         RunFolder.claim(claim.folder.path, claim.config.model_dump(mode="json"), facts, completed)

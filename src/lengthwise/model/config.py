@@ -52,12 +52,13 @@ class ModelConfig(Config):
     ignores digits at places that training left empty."""
 
     position_waves: bool = False
-    """Whether a table of positions is not learned but waves around a circle, of frequencies drawn at random:
-    from every row to the next is then the same turn, so what is learned of some rows holds for all."""
+    """Whether positions, instead of having a learned row each, turn queries and keys around a circle, by angles
+    drawn at random: what is learned of some distance then holds wherever it is met. For encodings with a table."""
 
     place_attention: bool = False
-    """Whether queries and keys are made of positions alone: attention then cannot depend on what stands where,
-    and finds a column among thousands as it does among dozens. For encodings that add positions."""
+    """Whether queries and keys are learned vectors, alike for all tokens, that positions alone tell apart:
+    attention then cannot depend on what stands where, and finds a column among thousands as among dozens. With
+    position_waves."""
 
     context: PositiveInt | None = None
     """Rows of a learned position table, or the range that randomized positions come from; by default as many
@@ -82,6 +83,15 @@ class ModelConfig(Config):
                 f"heads {self.heads} do not divide width {self.width}: "
                 f"allowed are {', '.join(str(n) for n in range(1, self.width + 1) if self.width % n == 0)}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _waves_fit(self) -> Self:
+        if self.place_attention and not self.position_waves:
+            raise InputError("place_attention without position_waves: allowed is with them")
+        head_width = self.width // self.heads
+        if self.position_waves and head_width % 2:
+            raise InputError(f"the width of a head is {head_width}: allowed with position_waves are even ones")
         return self
 
     @property

@@ -14,7 +14,7 @@ Shapes: M members, B batch, T tokens, V vocabulary, C width, H heads, D = C / H,
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -72,8 +72,8 @@ class Pass(NamedTuple):
     """Only the last so many tokens are needed further on: all, but in the last block."""
     noise: Noise | None = None
     """What to drop, in training."""
-    places: Tensor | None = None
-    """What queries and keys are made of, [M, B or 1, T, C], where that is not the tokens' vectors."""
+    placed: Tensor | None = None
+    """Where queries and keys know that alone: which tokens have a place, int64 [M or 1, B or 1, T]."""
 
     def noise_at(self, place: int) -> Noise | None:
         return None if self.noise is None else self.noise.at(place)
@@ -86,7 +86,7 @@ class Attention(nn.Module):
         super().__init__()
         self.config = config
         if config.place_attention:
-            self.qk = Linear(init, config.width, 2 * config.width, bias=config.bias)
+            self.qk = Embedding(init, 2, 2 * config.width, std=config.embedding_std)
             self.v = Linear(init, config.width, config.width, bias=config.bias)
         else:
             self.qkv = Linear(init, config.width, 3 * config.width, bias=config.bias)
@@ -95,7 +95,7 @@ class Attention(nn.Module):
         self.scale = init.constant(1, config.heads, 1, 1, value=1.0) if scaled else None
 
     def forward(self, x: Tensor, run: Pass) -> Tensor:
-        packed = self._projected(x, run.places).unflatten(-1, (3, self.config.heads, -1))
+        packed = self._projected(x, run.placed).unflatten(-1, (3, self.config.heads, -1))
         q, k, v = packed.permute(3, 0, 1, 4, 2, 5)
         q = q[..., -run.queries :, :]
         if self.config.normalized_attention:
@@ -110,11 +110,11 @@ class Attention(nn.Module):
             y = _mix(turned, keys, v, bias, run.noise_at(0)).transpose(2, 3)
         return self.out(y.flatten(3))
 
-    def _projected(self, x: Tensor, places: Tensor | None) -> Tensor:
+    def _projected(self, x: Tensor, placed: Tensor | None) -> Tensor:
         """Queries, keys and values [M, B, T, 3 C]."""
-        if places is None:
+        if placed is None:
             return self.qkv(x)
-        return torch.cat([self.qk(places.to(x.dtype)).expand(*x.shape[:-1], -1), self.v(x)], -1)
+        return torch.cat([self.qk(placed).to(x.dtype).expand(*x.shape[:-1], -1), self.v(x)], -1)
 
     def _scaled(self, q: Tensor, keys: int) -> Tensor:
         """Queries [M, B, H, Q, D], the last of `keys` tokens, each times its head's factor."""
@@ -173,6 +173,7 @@ class GPT(nn.Module):
         compute_dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
+        check_waves(config, encoding)
         self.config, self.members, self._requested_dtype = config, len(seeds), compute_dtype
         init = Initializer(seeds)
         self.tokens = Embedding(init, vocabulary, config.width, std=config.embedding_std)
@@ -181,7 +182,6 @@ class GPT(nn.Module):
         self.head = None if config.tied else Linear(init, config.width, vocabulary, bias=False)
         # Last, so that models of one seed share all other initial weights, whatever their encoding.
         self.encoding = find_encoding(encoding)(config, config.context or positions_count, init)
-        _check_places(config, encoding, self.encoding)
         self.encoding.check(positions_count)
 
     def forward(
@@ -198,13 +198,12 @@ class GPT(nn.Module):
         With `tail`, those of the last `tail` tokens alone. With `cache`, ids continue what it has read. With
         `noise`, some activations are dropped, as in training.
         """
-        x, added = self.tokens(ids), self.encoding.embed(positions)
-        x = embedded = drop(x if added is None else x + added, noise)
-        places = functional.rms_norm(added, added.shape[-1:]) if self._by_place(added) else None
+        x = embedded = drop(self._embedded(ids, positions), noise)
+        placed = (positions > 0).long() if self.config.place_attention else None
         for number, run in enumerate(self._passes(positions, tail or ids.shape[-1], cache, noise)):
             if number and number % len(self.blocks) == 0:
                 x = x + embedded
-            x = self.blocks[number % len(self.blocks)](x, run._replace(places=places))
+            x = self.blocks[number % len(self.blocks)](x, run._replace(placed=placed))
         return self._logits(self.norm(x).to(self.compute_dtype)).float()
 
     def _passes(self, positions: Tensor, tail: int, cache: Cache | None, noise: Noise | None) -> list[Pass]:
@@ -219,8 +218,9 @@ class GPT(nn.Module):
             return passes
         return [run._replace(noise=noise.at(number)) for number, run in enumerate(passes, start=1)]
 
-    def _by_place(self, added: Tensor | None) -> TypeGuard[Tensor]:
-        return self.config.place_attention and added is not None
+    def _embedded(self, ids: Tensor, positions: Tensor) -> Tensor:
+        x, added = self.tokens(ids), self.encoding.embed(positions)
+        return x if added is None else x + added
 
     def _logits(self, x: Tensor) -> Tensor:
         if self.head is not None:
@@ -257,14 +257,10 @@ class GPT(nn.Module):
         return {name: tensor[k : k + 1] for name, tensor in self.state_dict().items()}
 
 
-def _check_places(config: ModelConfig, name: str, encoding: Encoding) -> None:
-    """Refuse options about positions that are added where none are."""
-    if config.position_waves and not isinstance(encoding, TableEncoding):
-        raise InputError(
-            f"model.position_waves is set for {name!r}: allowed are encodings with a table, as coupled"
-        )
-    if config.place_attention and encoding.embed(torch.zeros(1, 1, 1, dtype=torch.long)) is None:
-        raise InputError(f"model.place_attention is set for {name!r}: allowed are encodings that add, as coupled")
+def check_waves(config: ModelConfig, encoding: str) -> None:
+    """Refuse waves where there is no table whose place they could take."""
+    if config.position_waves and not issubclass(find_encoding(encoding), TableEncoding):
+        raise InputError(f"position_waves with encoding {encoding!r}: allowed are those with a table, as coupled")
 
 
 def _residual_std(config: ModelConfig) -> float:

@@ -28,9 +28,9 @@ class Initializer:
         members = [torch.randn(shape, generator=generator) * std for generator in self._generators]
         return nn.Parameter(torch.stack(members))
 
-    def whole(self, count: int, below: int) -> Tensor:
-        """[M, count] whole numbers from 1 to `below` - 1, which are not trained."""
-        members = [torch.randint(1, below, (count,), generator=generator) for generator in self._generators]
+    def whole(self, *shape: int, below: int) -> Tensor:
+        """[M, *shape] whole numbers from 1 to `below` - 1, which are not trained."""
+        members = [torch.randint(1, below, shape, generator=generator) for generator in self._generators]
         return torch.stack(members)
 
     def constant(self, *shape: int, value: float) -> nn.Parameter:
@@ -79,34 +79,6 @@ class Embedding(nn.Module):
         self.weight = init.normal(rows, width, std=std)
 
     def forward(self, ids: Tensor) -> Tensor:
-        return _looked_up(self.weight, ids)
-
-
-class Waves(nn.Module):
-    """int64 [M or 1, ...] -> [M, ..., C]: row 0 is learned; row r holds sine and cosine of r turns of some angles.
-
-    The angles are whole fractions of a circle of all other rows, so that the last of them precedes the first.
-    """
-
-    frequency: Tensor
-
-    def __init__(self, init: Initializer, rows: int, width: int, *, std: float) -> None:
-        super().__init__()
-        self.rows, self.size = rows, std * 2**0.5
-        self.first = init.normal(1, width, std=std)
-        self.register_buffer("frequency", init.whole(-(-width // 2), max(rows // 2, 2)))
-
-    def forward(self, numbers: Tensor) -> Tensor:
-        circle = self.rows - 1
-        row = torch.arange(1, self.rows, device=numbers.device).unsqueeze(-1)
-        # Whole numbers first: sines of large angles lose digits.
-        angle = (row * self.frequency.unsqueeze(1) % circle) * (2 * torch.pi / circle)
-        waves = torch.cat([angle.sin(), angle.cos()], -1)[..., : self.first.shape[-1]] * self.size
-        return _looked_up(torch.cat([self.first, waves], 1), numbers)
-
-
-def _looked_up(tables: Tensor, ids: Tensor) -> Tensor:
-    """Rows of tables [M, rows, C], each member's of its own."""
-    members, rows, _ = tables.shape
-    first_row = rows * torch.arange(members, device=ids.device).view(-1, *[1] * (ids.dim() - 1))
-    return functional.embedding(ids + first_row, tables.flatten(0, 1))
+        members, rows, _ = self.weight.shape
+        first_row = rows * torch.arange(members, device=ids.device).view(-1, *[1] * (ids.dim() - 1))
+        return functional.embedding(ids + first_row, self.weight.flatten(0, 1))

@@ -15,13 +15,15 @@ class LayoutFacts(NamedTuple):
     """Defined for tasks with a modulus."""
     tells_significance: bool = True
     """When a digit of the answer is written, its significance is known."""
+    levels_answers: bool = False
+    """Answers are as wide as the widest that their task has for such operands."""
 
 
 LAYOUT_FACTS: dict[str, LayoutFacts] = {
     "padded": LayoutFacts(fixed_width=True),
     "aligned": LayoutFacts(fixed_width=True),
     "reversed": LayoutFacts(fixed_width=False),
-    "level": LayoutFacts(fixed_width=False),
+    "level": LayoutFacts(fixed_width=False, levels_answers=True),
     "plain": LayoutFacts(fixed_width=False, tells_significance=False),
     "scratchpad": LayoutFacts(fixed_width=True, with_steps=True, modular=False),
 }

@@ -40,10 +40,10 @@ class Rotary(IndexEncoding):
 
     def attend(self, q: Tensor, k: Tensor, relation: Relation) -> tuple[Tensor, Tensor, None]:
         assert isinstance(relation, tuple)
-        return _turn(q, *relation[:2]), _turn(k, *relation[2:]), None
+        return turn(q, *relation[:2]), turn(k, *relation[2:]), None
 
 
-def _turn(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+def turn(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """[M, B, H, T, D]: in float32, whatever comes in."""
     first, second = x.chunk(2, dim=-1)
     return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1).to(x.dtype)

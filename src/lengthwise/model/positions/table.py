@@ -1,24 +1,39 @@
-"""What encodings with a table share: a row per position, learned or waves, added to the token embedding."""
+"""What encodings with a table share: a row per position, added to the token embedding; or waves instead of it."""
 
 from typing import final
 
 from torch import Tensor
 
 from lengthwise.model.config import ModelConfig
-from lengthwise.model.layers import Embedding, Initializer, Waves
-from lengthwise.model.positions.kinds import AddedEncoding
+from lengthwise.model.layers import Embedding, Initializer
+from lengthwise.model.positions.encoding import Encoding, Relation
+from lengthwise.model.positions.rotary import turn
+from lengthwise.model.positions.waves import Waves
 
 
-class TableEncoding(AddedEncoding):
-    """Leaves to its subclasses how tokens are numbered."""
+class TableEncoding(Encoding):
+    """Leaves to its subclasses how tokens are numbered. Row 0 is for tokens that have no place."""
 
     @final
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
         super().__init__(config, rows, init)
         self.rows = rows
-        kind = Waves if config.position_waves else Embedding
-        self.table = kind(init, rows, config.width, std=config.added_position_std)
+        self.table = self.waves = None
+        if config.position_waves:
+            self.waves = Waves(config, rows - 1, init)
+        else:
+            self.table = Embedding(init, rows, config.width, std=config.added_position_std)
 
     @final
-    def embed(self, positions: Tensor) -> Tensor:
-        return self.table(positions)
+    def embed(self, positions: Tensor) -> Tensor | None:
+        return None if self.table is None else self.table(positions)
+
+    @final
+    def relate(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, ...] | None:
+        return None if self.waves is None else (*self.waves(queries), *self.waves(keys))
+
+    @final
+    def attend(self, q: Tensor, k: Tensor, relation: Relation) -> tuple[Tensor, Tensor, None]:
+        if relation is None:
+            return q, k, None
+        return turn(q, *relation[:2]), turn(k, *relation[2:]), None

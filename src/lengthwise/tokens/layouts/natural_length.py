@@ -163,7 +163,9 @@ class Level:
         if self.answer_digits.device != lengths.device:
             self.answer_digits = self.answer_digits.to(lengths.device)
         longer = lengths[..., :2].amax(-1)
-        return torch.stack([longer, longer, self.answer_digits[longer]], -1)
+        # An answer that is not one of these operands may have more digits, and is written whole.
+        answer = torch.maximum(lengths[..., 2], self.answer_digits[longer])
+        return torch.stack([longer, longer, answer], -1)
 
 
 def level(task: Task, operand_width: int, answer_width: int) -> NaturalLength:

@@ -17,7 +17,14 @@ from lengthwise.experiments.build import build
 from lengthwise.model.positions import number_tokens
 from lengthwise.tokens.layouts.places import A, B, C
 
-LAYOUTS = [("coupled", "reversed"), ("t5", "aligned"), ("rotary", "plain"), ("learned", "padded")]
+LAYOUTS = [
+    ("coupled", "reversed"),
+    ("coupled", "level"),
+    ("abacus", "level"),
+    ("t5", "aligned"),
+    ("rotary", "plain"),
+    ("learned", "padded"),
+]
 NAMES = ["one", "two"]
 
 

@@ -95,6 +95,22 @@ UNLIKE_CASES = {
         (3, 4, "7;;[eos]\n"): "malformed",
         (3, 4, "7[eos];\n\n"): "malformed",
     },
+    "level": {
+        (12, 395, "7040;[eos]"): "exact",
+        (12, 395, "7140;[eos]"): 2,
+        (12, 395, "7041;[eos]"): 4,
+        (12, 395, "704;[eos]\n"): "wrong_length",
+        (12, 395, "70401;"): "wrong_length",
+        (12, 395, "70+0;[eos]"): "malformed",
+        (395, 12, "7040;[eos]"): "exact",
+        (3, 4, "70;[eos]\n\n"): "exact",
+        (3, 4, "70;[eos]40"): "exact",
+        (3, 4, "71;[eos]\n\n"): 2,
+        (3, 4, "7;[eos]\n\n\n"): "wrong_length",  # the right number, too narrow
+        (3, 4, "7000;[eos]"): "wrong_length",  # and too wide
+        (3, 4, "7;0[eos]\n\n"): "malformed",
+        (0, 0, "00;[eos]\n\n"): "exact",
+    },
     "plain": {
         (12, 395, "407;[eos]"): "exact",
         (12, 395, "417;[eos]"): 2,
@@ -128,12 +144,14 @@ def test_other_layouts(name, case, kind):
     found = {name for name in ("exact", "malformed", "wrong_length") if getattr(decoded, name).item()}
     first = decoded.first_wrong.item()
     assert (found, first) == (({kind}, 0) if isinstance(kind, str) else (set(), kind))
-    if name != "scratchpad":
+    # A number is read from a level answer of any width, as reading knows nothing of the operands.
+    if name != "scratchpad" and (name, kind) != ("level", "wrong_length"):
         assert (layout.read_answer(ids[0, 0]) == a + b) == (kind == "exact")
 
 
-def test_every_answer_without_padding_is_one_of_four():
-    layout = build_layout("reversed", Task.parse("add"), operand_width=2)
+@pytest.mark.parametrize("name", ["reversed", "level"])
+def test_every_answer_of_unlike_lengths_is_one_of_four(name):
+    layout = build_layout(name, Task.parse("add"), operand_width=2)
     v = layout.vocabulary
     tokens = torch.tensor([7, 0, 4, v.end, v.eos, v.operator, v.line_break])
     answers = torch.cartesian_prod(*[tokens] * 5).unsqueeze(0)
@@ -142,5 +160,7 @@ def test_every_answer_without_padding_is_one_of_four():
         decoded = split_failures(answers, layout, blank_problems(answers.shape[1]), reference)
         kinds = [decoded.exact, decoded.malformed, decoded.wrong_length, decoded.first_wrong > 0]
         assert (torch.stack(kinds).sum(0) == 1).all()
-        read = [layout.read_answer(row) for row in answers[0]]
-        assert torch.equal(torch.tensor([value == right for value in read]), decoded.exact[0])
+        is_right = torch.tensor([layout.read_answer(row) == right for row in answers[0]])
+        if name == "level":
+            is_right &= ~decoded.wrong_length[0]
+        assert torch.equal(is_right, decoded.exact[0])

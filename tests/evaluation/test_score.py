@@ -22,9 +22,11 @@ from lengthwise.tokens.layouts import LAYOUTS, build_layout
 CPU = torch.device("cpu")
 LEARNED = find_encoding("learned")
 FAST = {"batch": 64, "learning_rate": 3e-3}
+NO_OPTIONS: dict[str, bool] = {}
+BY_PLACE = {"position_waves": True, "place_attention": True}
 
 
-def stack(encoding, layout, steps, embedding_std=0.3):
+def stack(encoding, layout, steps, options=NO_OPTIONS):
     """Two members in base 2, trained for a while: long enough to be right at times, not always."""
     configs = [
         tiny_config(
@@ -33,7 +35,7 @@ def stack(encoding, layout, steps, embedding_std=0.3):
             encoding=encoding,
             layout=layout,
             seed=seed,
-            model={"width": 32, "tied": False, "embedding_std": embedding_std},
+            model={"width": 32, "tied": False, "embedding_std": 0.3, **options},
             training=FAST,
         )
         for seed in (1, 2)
@@ -52,6 +54,10 @@ STACKS = [
     ("abacus", "reversed", 0),
     ("abacus", "reversed", 150),
     ("randomized:learned", "reversed", 150),
+    ("coupled", "level", 0),
+    ("coupled", "level", 150),
+    ("abacus", "level", 300),
+    ("coupled", "level", 150, BY_PLACE),
     ("learned", "plain", 0),
     ("learned", "plain", 150),
     ("alibi", "scratchpad", 0),
@@ -61,7 +67,7 @@ STACKS = [
 
 @pytest.fixture(scope="module", params=STACKS, ids=str)
 def parts(request):
-    return stack(*request.param), request.param[-1]
+    return stack(*request.param), request.param[2]
 
 
 def test_teacher_forcing_counts_what_decoding_counts(parts):
@@ -231,10 +237,17 @@ def test_digits_and_details_are_counted_one_by_one():
     assert above == pytest.approx([2 / 4], abs=1e-6), "the 1 of 100, twice, where training has always 0"
 
 
-def test_digits_of_answers_without_padding():
-    """A model that forgets carries; each answer is written with the digits it has, and no more."""
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("reversed", {"digit:1": (4, 4), "digit:2": (1, 3), "digit:3": (0, 1)}),
+        ("level", {"digit:1": (4, 4), "digit:2": (2, 4), "digit:3": (1, 2)}),
+    ],
+)
+def test_digits_of_answers_of_unlike_lengths(name, expected):
+    """A model that forgets carries; each answer has the digits that its layout gives it, and no more."""
     task = Task.parse("add")
-    layout = build_layout("reversed", task, 2)
+    layout = build_layout(name, task, 2)
     pairs = [(12, 34), (99, 1), (5, 5), (0, 0)]
     # windowed:1 answers 46, 90, 0, 0 where truth is 46, 100, 10, 0.
     hypothesis = Hypothesis.parse("windowed:1")
@@ -246,7 +259,7 @@ def test_digits_of_answers_without_padding():
     assert found["windowed:1", "exact"] == found["windowed:1", "weak"] == 4
     assert found["windowed:1", "strong"] == pytest.approx(1.0, abs=1e-6)
     digits = {r.metric: (r.correct, r.total) for r in records if r.metric.startswith("digit")}
-    assert digits == {"digit:1": (4, 4), "digit:2": (1, 3), "digit:3": (0, 1)}
+    assert digits == expected
     assert not any(r.metric.startswith("support") for r in records)
 
 

@@ -8,7 +8,7 @@ from lengthwise.arithmetic import Task
 from lengthwise.evaluation.written import read_digits, written_digits
 from lengthwise.model.positions import find_encoding
 from lengthwise.tokens.digits import from_ints, to_ints
-from lengthwise.tokens.layouts import build_layout
+from lengthwise.tokens.layouts import LAYOUTS, build_layout
 
 ADD = Task.parse("add")
 
@@ -23,6 +23,9 @@ ADD = Task.parse("add")
         ("padded", "704012", [7, 0, 4, 0]),
         ("aligned", "7040;[eos]", [7, 0, 4, 0]),
         ("reversed", "704;[eos]\n", [7, 0, 4, 0]),
+        ("level", "7040;[eos]", [7, 0, 4, 0]),
+        ("level", "70;[eos]\n\n", [7, 0, 0, 0]),
+        ("level", "7+40;[eos]", [7, 0, 0, 0]),
         ("plain", "407;[eos]\n", [7, 0, 4, 0]),
         ("plain", "1407;[eos]", [7, 0, 4, 1]),
         ("plain", "7;[eos]\n\n\n", [7, 0, 0, 0]),
@@ -37,7 +40,7 @@ def test_one_answer(layout, text, digits):
     assert read_digits(ids, layout).tolist() == [[digits]]
 
 
-@pytest.mark.parametrize("name", ["padded", "aligned", "reversed", "plain", "scratchpad"])
+@pytest.mark.parametrize("name", LAYOUTS)
 def test_a_perfect_model_writes_the_sum(name):
     layout = build_layout(name, ADD, operand_width=3)
     pairs = [(0, 0), (7, 5), (999, 1), (120, 45), (999, 999)]

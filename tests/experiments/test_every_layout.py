@@ -11,9 +11,11 @@ from lengthwise.experiments.evaluate import evaluate
 from lengthwise.experiments.launch import train
 from lengthwise.experiments.load import load
 from lengthwise.theory.encodings import ENCODING_FACTS
-from lengthwise.tokens.layouts import Malformed
+from lengthwise.tokens.digits import from_ints
+from lengthwise.tokens.layouts import Malformed, Problem
 
 SHORT = {"training": {"steps": 3, "evaluate_every": 3}}
+BY_PLACE = {"position_waves": True, "place_attention": True}
 CASES = [
     *({"encoding": encoding} for encoding in ENCODING_FACTS),
     {"encoding": "randomized:fire"},
@@ -23,6 +25,10 @@ CASES = [
     {"encoding": "abacus", "task": "mul"},
     {"encoding": "abacus", "task": "mul%7"},
     {"encoding": "coupled", "layout": "reversed"},
+    {"encoding": "coupled", "layout": "level"},
+    {"encoding": "abacus", "layout": "level", "task": "mul"},
+    {"encoding": "coupled", "layout": "level", "model": BY_PLACE, "data": {"packing": "concatenated"}},
+    {"encoding": "learned", "model": BY_PLACE},
     {"encoding": "learned", "layout": "plain", "data": {"packing": "concatenated"}},
     {"encoding": "abacus", "data": {"packing": "concatenated", "samples": 20}},
     {"encoding": "rotary", "data": {"packing": "concatenated"}},
@@ -59,7 +65,7 @@ def test_names_tell_layouts_apart():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"layout": "diagonal"}, ("'diagonal'", "padded, aligned, reversed, plain, scratchpad")),
+        ({"layout": "diagonal"}, ("'diagonal'", "padded, aligned, reversed, level, plain, scratchpad")),
         ({"layout": "scratchpad", "task": "mul%7"}, ("'scratchpad'", "mul%7", "allowed are padded, aligned")),
         ({"layout": "plain", "encoding": "abacus"}, ("'abacus'", "'plain'", "allowed are padded, aligned")),
         ({"layout": "plain", "encoding": "coupled"}, ("'coupled'", "'plain'", "allowed are padded, aligned")),
@@ -82,6 +88,27 @@ def test_unlike_lengths_of_training_are_not_packed_together():
     assert stack_key(one) == stack_key(two) != stack_key(other)
     product = one.changed(task="mul", data={"answer_width": 6})
     assert stack_key(one.changed(data={"answer_width": 6})) != stack_key(product)
+
+
+def test_answers_are_as_wide_in_training_as_in_evaluation():
+    """Also where one operand is short throughout training, and more digits than needed are written."""
+    config = tiny_config(task="mul", train="1..2x1", test="1..4x1", layout="level")
+    parts = build([config], torch.device("cpu"))
+    texts = {parts.layout.render(ids) for ids in training_data(parts, 500)(0).ids[0]}
+    assert "[bos]22*20=1210;[eos]" in texts, "8 * 2 = 16"
+    for text in texts:
+        problem = parts.layout.parse(text)
+        assert isinstance(problem, Problem)
+        widths = parts.layout.operand_width, parts.layout.operand_width, parts.layout.answer_width
+        numbers = (from_ints([n], width, 3) for n, width in zip(problem, widths, strict=True))
+        assert parts.layout.render(parts.layout.encode(*numbers).ids[0]) == text
+
+
+def test_level_answers_of_unlike_tasks_are_not_packed_together():
+    """A product is wider than a sum, also where training and what there is room for are equally wide."""
+    changes = {"train": "D1", "layout": "level", "data": {"answer_width": 6}}
+    add, mul, other = (tiny_config(task=task, seed=s, **changes) for s, task in enumerate(("add", "mul", "add")))
+    assert stack_key(add) == stack_key(other) != stack_key(mul)
 
 
 def test_steps_of_unlike_tasks_are_not_packed_together():

@@ -143,6 +143,20 @@ def test_a_run_of_an_earlier_version_is_taken_up(tmp_path):
         train(config, tmp_path, device="cpu")
 
 
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--encoding", "rotary", "--model.position-waves"], "'rotary'"),
+        (["--encoding", "coupled", "--model.place-attention"], "without position_waves"),
+        (["--encoding", "coupled", "--model.position-waves", "--model.width", "30"], "a head is 5"),
+    ],
+)
+def test_waves_that_do_not_fit_leave_no_folder(capsys, tmp_path, monkeypatch, options, named):
+    monkeypatch.chdir(tmp_path)
+    assert named in refused(capsys, "train", "add", "--train", "D1", "--test", "D1", *options)
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_unknown_mirror_leaves_no_folder(tmp_path):
     with pytest.raises(InputError, match="unknown mirror 'foo'"):
         train(tiny_config(), tmp_path / "runs", device="cpu", mirror="foo")

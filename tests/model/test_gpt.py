@@ -1,6 +1,7 @@
 """The transformer itself: against Hugging Face's GPT-2, by count, at its start, and with its options."""
 
 import math
+from itertools import product
 
 import pytest
 import torch
@@ -265,8 +266,18 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize("encoding", ["learned", "rotary", "t5", "shaw"])
-@pytest.mark.parametrize("options", OPTIONS)
+WAVES = {"position_waves": True}
+BY_PLACE = {"position_waves": True, "place_attention": True}
+WITH_A_TABLE = [WAVES, BY_PLACE, *({**BY_PLACE, **options} for options in OPTIONS)]
+
+
+@pytest.mark.parametrize(
+    ("options", "encoding"),
+    [
+        *product(OPTIONS, ["learned", "rotary", "t5", "shaw"]),
+        *product(WITH_A_TABLE, ["learned", "abacus", "coupled"]),
+    ],
+)
 def test_options_keep_causality_members_caching_and_gradients(options, encoding):
     config = ModelConfig.named("nano", embedding_std=0.5, **options)
     model = GPT(config, encoding, VOCABULARY, 12, [1, 2]).eval()

@@ -36,6 +36,13 @@ def test_heads_divide_width():
         ModelConfig.named("nano", heads=5)
 
 
+def test_waves_need_even_heads_and_places_need_waves():
+    with pytest.raises(InputError, match="width of a head is 5: allowed with position_waves are even ones"):
+        ModelConfig(width=30, heads=6, position_waves=True)
+    with pytest.raises(InputError, match="place_attention without position_waves: allowed is with them"):
+        ModelConfig.named("nano", place_attention=True)
+
+
 @pytest.mark.parametrize(
     "bad",
     [

@@ -56,6 +56,13 @@ ADDITIONS = {
         [0, 1, 1, 0, 2, 2, 2, 0, 3, 3, 3, 0, 0, 0, 0],
         8,
     ),
+    "level": Known(  # the longer operand fills the width
+        "[bos]210+543=7530;[eos]",
+        [13, 2, 1, 0, 10, 5, 4, 3, 11, 7, 5, 3, 0, 12, 14],
+        [-1, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 4, -1, -1],
+        [0, 1, 1, 1, 0, 2, 2, 2, 0, 3, 3, 3, 3, 0, 0],
+        9,
+    ),
     "plain": Known(
         "[bos]12+345=357;[eos]",
         [13, 1, 2, 10, 3, 4, 5, 11, 3, 5, 7, 12, 14, 15, 15],
@@ -94,6 +101,13 @@ PRODUCTS = {
         [-1, 1, 2, 0, 1, 0, 1, 2, 3, -1, -1, -1, -1],
         [0, 1, 1, 0, 2, 0, 3, 3, 3, 0, 0, 0, 0],
         6,
+    ),
+    "level": Known(
+        "[bos]21*90=8010;[eos]",
+        [13, 2, 1, 10, 9, 0, 11, 8, 0, 1, 0, 12, 14],
+        [-1, 1, 2, 0, 1, 2, 0, 1, 2, 3, 4, -1, -1],
+        [0, 1, 1, 0, 2, 2, 0, 3, 3, 3, 3, 0, 0],
+        7,
     ),
     "plain": Known(
         "[bos]12*9=108;[eos]",
@@ -144,6 +158,8 @@ def test_one_problem_by_hand(name, task, width, problem, table):
         ("coupled", "padded", [0, 4, 3, 2, 1, 4, 3, 2, 1, 2, 3, 4, 5, 0, 0]),
         ("abacus", "reversed", [0, 1, 2, 0, 1, 2, 3, 0, 1, 2, 3, 0, 0, 0, 0]),
         ("coupled", "reversed", [0, 2, 3, 1, 2, 3, 4, 1, 2, 3, 4, 0, 0, 0, 0]),
+        ("abacus", "level", [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 4, 0, 0]),
+        ("coupled", "level", [0, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4, 5, 0, 0]),
         ("abacus", "aligned", [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 4, 0, 0]),
         (
             "coupled",
@@ -157,6 +173,20 @@ def test_one_problem_by_hand(name, task, width, problem, table):
 def test_positions_by_hand(encoding, name, expected):
     """Of 12 + 345."""
     tokens = encode(build_layout(name, Task("add"), 3), 12, 345, 357)
+    positions = number_tokens(find_encoding(encoding), tokens.significance, tokens.number)
+    assert positions.flatten().tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("encoding", "expected"),
+    [
+        ("abacus", [0, 1, 2, 0, 1, 2, 0, 1, 2, 3, 0, 0, 0, 0, 0]),
+        ("coupled", [0, 2, 3, 1, 2, 3, 1, 2, 3, 4, 0, 0, 0, 0, 0]),
+    ],
+)
+def test_positions_of_a_short_level_problem(encoding, expected):
+    """12 + 3, where there is room for three digits: `[bos]21+30=510;[eos]`."""
+    tokens = encode(build_layout("level", Task("add"), 3), 12, 3, 15)
     positions = number_tokens(find_encoding(encoding), tokens.significance, tokens.number)
     assert positions.flatten().tolist() == expected
 
@@ -185,6 +215,14 @@ def problems(draw):
     return task, width, a, b
 
 
+def digits_written(name, task, a, b):
+    """Of a, b and the answer, in a layout where not all problems have the same."""
+    own = [digit_count(n, task.base) for n in (a, b, task(a, b))]
+    longer = max(own[:2])
+    most = longer + 1 if task.operation == "add" else 2 * longer
+    return [longer, longer, most] if name == "level" else own
+
+
 @pytest.mark.parametrize("name", LAYOUTS)
 @given(problem=problems())
 @settings(max_examples=40)
@@ -199,12 +237,12 @@ def test_round_trip(name, problem):
     assert layout.read_answer(ids[tokens.answer[0]]) == task(a, b)
     assert layout.vocabulary.ids(layout.render(ids)) == [i for i in ids.tolist() if i != base + 5]
     number, significance = tokens.number[0], tokens.significance[0]
-    for which, value in ((1, a), (2, b), (3, task(a, b))):
+    for which, value, digits in zip((1, 2, 3), (a, b, task(a, b)), digits_written(name, task, a, b), strict=True):
         own = number == which
         places = significance[own].tolist()
         assert sum(d * base ** (p - 1) for d, p in zip(ids[own].tolist(), places, strict=True)) == value
         if not layout.fixed_width:
-            assert len(places) == digit_count(value, base)
+            assert len(places) == digits
     assert (ids[number > 0] < base).all() and (ids[number == 0] >= base).all()
 
 
@@ -240,7 +278,7 @@ def test_a_chain_is_no_wider_than_it_must_be(task, base):
         assert digits[:, -1].any()
 
 
-@pytest.mark.parametrize("name", ["padded", "plain"])
+@pytest.mark.parametrize("name", ["padded", "level", "plain"])
 def test_very_long_numbers(name):
     """Longer than what Python's int() reads."""
     layout = build_layout(name, Task("add"), 5000)
@@ -269,6 +307,49 @@ def test_problems_of_unlike_length_in_a_batch():
     assert tokens.prompt_length.tolist() == [5, 9, 6]
     assert tokens.answer.sum(-1).tolist() == [3, 6, 4]
     assert (tokens.ids == layout.vocabulary.line_break).sum(-1).tolist() == [7, 0, 5]
+
+
+def test_level_problems_in_a_batch():
+    """Lopsided ones, and 0 + 0."""
+    layout = build_layout("level", Task("add"), 3)
+    problems = [(0, 0, 0), (999, 999, 1998), (12, 3, 15), (3, 12, 15), (0, 345, 345)]
+    a, b, c = (from_ints(n, w, 10) for n, w in zip(zip(*problems, strict=True), (3, 3, 4), strict=True))
+    tokens = layout.encode(a, b, c)
+    assert [layout.render(ids) for ids in tokens.ids] == [
+        "[bos]0+0=00;[eos]",
+        "[bos]999+999=8991;[eos]",
+        "[bos]21+30=510;[eos]",
+        "[bos]30+21=510;[eos]",
+        "[bos]000+543=5430;[eos]",
+    ]
+    assert tokens.prompt_length.tolist() == [5, 9, 7, 7, 9]
+    assert tokens.answer.sum(-1).tolist() == [4, 6, 5, 5, 6]
+    assert (tokens.ids == layout.vocabulary.line_break).sum(-1).tolist() == [6, 0, 3, 3, 0]
+
+
+@pytest.mark.parametrize(
+    ("task", "problem", "answer_width", "text"),
+    [
+        ("mul", (0, 0), None, "[bos]0*0=00;[eos]"),
+        ("mul", (12, 345), None, "[bos]210*543=041400;[eos]"),
+        ("mul", (345, 2), None, "[bos]543*200=096000;[eos]"),
+        ("mul", (345, 2), 4, "[bos]543*200=0960;[eos]"),  # no wider than there is room
+        ("add%7", (5, 26), None, "[bos]50+62=3;[eos]"),
+        ("add%101", (0, 0), None, "[bos]0+0=000;[eos]"),
+        ("mul%101", (345, 2), None, "[bos]543*200=480;[eos]"),
+    ],
+)
+def test_level_answers_of_other_tasks(task, problem, answer_width, text):
+    task = Task.parse(task)
+    layout = build_layout("level", task, 3, answer_width)
+    assert layout.render(encode(layout, *problem, task(*problem)).ids[0]) == text
+    assert layout.parse(text) == Problem(*problem, task(*problem))
+
+
+def test_a_level_answer_that_is_none_of_its_operands_is_written_whole():
+    layout = build_layout("level", Task("add"), 3)
+    assert layout.render(encode(layout, 1, 1, 357).ids[0]) == "[bos]1+1=753;[eos]"
+    assert layout.render(encode(layout, 99, 99, 8).ids[0]) == "[bos]99+99=800;[eos]"
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -323,6 +404,10 @@ NATURAL_MALFORMED_TEXTS = {
     "[bos]1*2=3;[eos]": "holds something else than tokens",
 }
 
+LEVEL_MALFORMED_TEXTS = {
+    text: reason for text, reason in NATURAL_MALFORMED_TEXTS.items() if "a zero before" not in reason
+}
+
 STEPS_MALFORMED_TEXTS = {
     "[bos]59+78=211711=281;[eos]": None,
     "[bos]59+78=281;[eos]": "';' stands where a digit of sum 2 should",
@@ -339,6 +424,7 @@ STEPS_MALFORMED_TEXTS = {
         for name, table in (
             ("padded", MALFORMED_TEXTS),
             ("reversed", NATURAL_MALFORMED_TEXTS),
+            ("level", LEVEL_MALFORMED_TEXTS),
             ("scratchpad", STEPS_MALFORMED_TEXTS),
         )
         for text, reason in table.items()
@@ -357,6 +443,11 @@ def test_zeros_before_the_leading_digit_in_natural_order():
     layout = build_layout("plain", Task("add"), 2)
     assert layout.parse("[bos]10+20=30;[eos]") == Problem(10, 20, 30)
     assert isinstance(layout.parse("[bos]01+20=21;[eos]"), Malformed)
+
+
+def test_level_numbers_may_have_zeros_above():
+    layout = build_layout("level", Task("add"), 2)
+    assert layout.parse("[bos]10+20=300;[eos]") == layout.parse("[bos]1+2=30;[eos]") == Problem(1, 2, 3)
 
 
 def test_line_breaks_after_a_text():
@@ -396,6 +487,13 @@ def test_read_padded_answer(ids, expected):
         ("reversed", [6, 99, 12, 14], Malformed("token 99 stands where ';' should")),
         ("reversed", [6, 4, 12, 15, 14], Malformed("'\\n' stands where '[eos]' should")),
         ("reversed", [6, 4, 0, 12, 14], Malformed("the answer has a zero before its leading digit")),
+        ("level", [6, 4, 0, 12, 14], 46),
+        ("level", [6, 4, 0, 12, 14, 15, 15, 3], 46),
+        ("level", [6, 4, 12, 14], 46),
+        ("level", [0, 0, 12, 14], 0),
+        ("level", [6, 4, 0, 12], Malformed("the tokens end where '[eos]' should stand")),
+        ("level", [12, 14], Malformed("';' stands where a digit of the answer should")),
+        ("level", [6, 10, 0, 12, 14], Malformed("'+' stands where ';' should")),
         ("scratchpad", [6, 0, 0, 4, 0, 0, 11, 6, 4, 0, 12, 14], 46),
         ("scratchpad", [6, 0, 0, 4, 0, 12], Malformed("';' stands where a digit of carry 2 should")),
     ],

@@ -8,7 +8,7 @@ from fakes import tiny_config
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from lengthwise.errors import InputError
-from lengthwise.experiments.build import build, training_data, training_layout
+from lengthwise.experiments.build import build, training_data, training_layout, training_steps
 from lengthwise.tokens.layouts import LAYOUTS, Problem
 from lengthwise.tokens.reserve import is_reserved
 from lengthwise.tokens.sampling import Member, Sampler
@@ -95,6 +95,27 @@ def test_positions_of_packed_problems_run_in_a_circle(encoding):
     counts = torch.bincount(answer.flatten(), minlength=rows)
     assert counts[0] == 0
     assert counts[1:].min() > 0.7 * counts[1:].max()
+
+
+@pytest.mark.parametrize("by_place", [False, True])
+def test_packed_problems_train_on_the_circle_of_the_waves(by_place):
+    """Where the circles differed, a column across the end of the table would look unlike any other."""
+    config = tiny_config(
+        encoding="coupled",
+        layout="level",
+        data={"packing": "concatenated"},
+        model={"width": 32, "position_waves": True, "place_attention": by_place, "context": 24},
+        training={"learning_rate": 3e-3},
+    )
+    parts, data = batches(config, size=200)
+    assert data.circle == parts.encoding.waves.circle == 23
+    batch = data(0)
+    assert set(batch.positions.unique().tolist()) == set(range(24))
+    with torch.no_grad():
+        before = answer_losses(parts.model, batch, None)
+    training_steps(parts).take(0, [1.0] * 100)
+    with torch.no_grad():
+        assert answer_losses(parts.model, batch, None).item() < 0.7 * before.item()
 
 
 def test_a_fixed_set_is_all_that_training_meets():

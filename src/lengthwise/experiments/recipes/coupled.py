@@ -4,7 +4,7 @@ from lengthwise.experiments.config import RunConfig
 from lengthwise.experiments.recipes.far import BY_PLACE, far
 from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning
 
-# Small enough for one core of a CPU. Queries and keys are a few numbers that AdamW trains, hence its high rate.
+# Small enough for one core of a CPU. Embeddings and head, which AdamW trains, take a high rate here.
 TUNING = Tuning(steps=2_500, batch=16, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=500)
 LAPTOP_TUNING = Tuning(steps=1_000, batch=40, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=250)
 WIDTH, LAPTOP_WIDTH = 128, 96

@@ -1,0 +1,207 @@
+"""Positions around a circle, and attention by place: against complex numbers, and by what must not matter."""
+
+import math
+
+import pytest
+import torch
+from safetensors.torch import load, save
+
+from lengthwise.errors import InputError
+from lengthwise.evaluation.attention import attention_weights
+from lengthwise.model.config import ModelConfig
+from lengthwise.model.gpt import GPT, Pass
+from lengthwise.model.layers import Initializer, Linear
+from lengthwise.model.positions.waves import Waves
+
+VOCABULARY, ROWS, CIRCLE = 16, 24, 23
+MEMBERS, BATCH, LENGTH = 2, 4, 10
+SEEDS = [11, 12]
+BOTH = pytest.mark.parametrize("by_place", [False, True])
+
+
+def build(by_place=True, seeds=SEEDS, encoding="coupled", **changes):
+    """Weights large enough that whatever positions do shows."""
+    options = {"position_waves": True, "place_attention": by_place, "embedding_std": 1.0}
+    model = GPT(ModelConfig.named("nano", **options, **changes), encoding, VOCABULARY, ROWS, seeds).eval()
+    with torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, Linear):
+                module.weight.mul_(8)
+    return model
+
+
+def drawn(low, high, seed=1):
+    return torch.randint(low, high, (MEMBERS, BATCH, LENGTH), generator=torch.Generator().manual_seed(seed))
+
+
+def random_ids(seed=1):
+    return drawn(0, VOCABULARY, seed)
+
+
+def moved(positions, by):
+    """Around the circle; what has no place stays."""
+    return torch.where(positions > 0, (positions - 1 + by) % CIRCLE + 1, 0)
+
+
+@BOTH
+@torch.no_grad()
+def test_a_shift_around_the_circle_changes_nothing(by_place):
+    model, ids, positions = build(by_place), random_ids(), drawn(1, ROWS, seed=2)
+    expected = model(ids, positions)
+    for by in (1, 5, CIRCLE - 1):
+        torch.testing.assert_close(model(ids, moved(positions, by)), expected, atol=1e-4, rtol=0)
+    own = drawn(0, CIRCLE, seed=3)[..., :1]
+    torch.testing.assert_close(model(ids, moved(positions, own)), expected, atol=1e-4, rtol=0)
+    swapped = positions.flip(-1)
+    assert (model(ids, swapped) - expected).abs().max() > 0.5, "yet positions matter"
+
+
+@BOTH
+@torch.no_grad()
+def test_columns_keep_their_shares_beside_tokens_without_a_place(by_place):
+    """A query with a place weighs two keys with places by their distances alone, whatever else there is."""
+    model, ids, positions = build(by_place, layers=1), random_ids(), drawn(1, ROWS, seed=2)
+    positions[..., [0, 6]] = 0
+    there = positions > 0
+    here, away = (attention_weights(model, ids, p)[0].log() for p in (positions, moved(positions, 7)))
+    change = torch.where(there[:, :, None, None, :], away - here, torch.nan)[..., LENGTH - 1, :]
+    assert torch.allclose(change.nan_to_num(-1e9).amax(-1), change.nan_to_num(1e9).amin(-1), atol=1e-4)
+    assert (away - here)[..., LENGTH - 1, [0, 6]].abs().max() > 0.01, "keys without a place do not move along"
+
+
+@torch.no_grad()
+def test_what_has_no_place_is_apart_from_all_that_has_one():
+    """Neither turns, at position 0 and where the circle closes, but each has vectors of its own."""
+    waves = build().encoding.waves
+    for positions in (0, CIRCLE):
+        cos, sin = waves(torch.full((1, 1, 1), positions))
+        assert (cos == 1).all() and (sin == 0).all()
+    model, ids, positions = build(), random_ids(), drawn(1, ROWS, seed=2)
+    positions[..., 3] = CIRCLE
+    without = positions.clone()
+    without[..., 3] = 0
+    assert (model(ids, positions) - model(ids, without))[:, :, 3:].abs().amax((-1, -2)).min() > 0.01
+
+
+@pytest.mark.parametrize(("by_place", "still"), [(True, 1), (False, 4)])
+def test_some_pairs_of_every_head_do_not_turn_and_all_others_do(by_place, still):
+    """Of eight pairs, half where tokens have a say in queries and keys."""
+    frequency = build(by_place).encoding.waves.frequency
+    assert frequency.shape == (MEMBERS, 3, 1, 8)
+    assert (frequency[..., :still] == 0).all()
+    assert (frequency[..., still:] > 0).all() and (frequency[..., still:] < CIRCLE // 2).all()
+    assert not torch.equal(frequency[0], frequency[1]) and not torch.equal(frequency[:, 0], frequency[:, 1])
+
+
+def test_waves_of_a_large_table_are_exact():
+    """Angles of thousands of turns would be wrong in the third digit, were they computed as they are."""
+    waves = Waves(ModelConfig.named("nano", position_waves=True), 10_007, Initializer([0]))
+    positions = torch.arange(0, 10_008, 37).view(1, 1, -1)
+    turns = positions.double().view(1, 1, 1, -1, 1) * waves.frequency.double().unsqueeze(1) / 10_007
+    cos, sin = waves(positions)
+    torch.testing.assert_close(cos, (2 * math.pi * turns).cos().float(), atol=2e-6, rtol=0)
+    torch.testing.assert_close(sin, (2 * math.pi * turns).sin().float(), atol=2e-6, rtol=0)
+
+
+@torch.no_grad()
+def test_attention_by_place_does_not_see_the_tokens():
+    positions = drawn(0, ROWS, seed=2)
+    one, two = (attention_weights(build(), random_ids(seed), positions) for seed in (1, 4))
+    for mine, other in zip(one, two, strict=True):
+        assert torch.equal(mine, other)
+        assert mine[0, 0, 0, -1].max() > 1.5 / LENGTH, "nor are they all alike"
+    one, two = (attention_weights(build(by_place=False), random_ids(seed), positions) for seed in (1, 4))
+    assert not torch.allclose(one[0], two[0], atol=0.01)
+
+
+def naive(attention, frequency, x, positions, *, by_place):
+    """One layer of one member for one example [T, C], on complex numbers: query by query, head by head."""
+    width, heads = x.shape[-1], len(frequency)
+    size = width // heads
+    if by_place:
+        vectors = torch.stack([attention["qk.weight"][1 if p else 0] for p in positions])
+        values = x @ attention["v.weight"]
+    else:
+        whole = x @ attention["qkv.weight"]
+        vectors, values = whole[:, : 2 * width], whole[:, 2 * width :]
+    rows = []
+    for i in range(len(x)):
+        heads_out = []
+        for h in range(heads):
+            angle = torch.tensor(2 * math.pi / CIRCLE, dtype=torch.double) * frequency[h, 0]
+
+            def turned(vector, position, angle=angle):
+                half = torch.complex(vector[: size // 2], vector[size // 2 :])
+                return half * torch.exp(1j * angle * position)
+
+            q = turned(vectors[i, h * size : (h + 1) * size], positions[i])
+            keys = [
+                turned(vectors[j, width + h * size : width + (h + 1) * size], positions[j]) for j in range(i + 1)
+            ]
+            scores = torch.stack([(q * k.conj()).real.sum() for k in keys]) / math.sqrt(size)
+            weights = (scores - scores.max()).exp()
+            heads_out.append((weights / weights.sum()) @ values[: i + 1, h * size : (h + 1) * size])
+        rows.append(torch.cat(heads_out) @ attention["out.weight"])
+    return torch.stack(rows)
+
+
+@BOTH
+@torch.no_grad()
+def test_one_layer_by_its_formula(by_place):
+    model, positions = build(by_place), drawn(0, ROWS, seed=2)
+    attention, waves = model.blocks[1].attention, model.encoding.waves
+    for parameter in attention.parameters():
+        parameter.copy_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(3)) / 4)
+    x = torch.randn(MEMBERS, BATCH, LENGTH, 48, generator=torch.Generator().manual_seed(4))
+    relation, placed = model.encoding.relate(positions, positions), (positions > 0).long() if by_place else None
+    y = attention(x, Pass(model.encoding, relation, None, torch.float32, LENGTH, placed=placed))
+    for k in range(MEMBERS):
+        weights = {name: tensor[k].double() for name, tensor in attention.state_dict().items()}
+        for b in range(BATCH):
+            arguments = weights, waves.frequency[k].double(), x[k, b].double(), positions[k, b].tolist()
+            expected = naive(*arguments, by_place=by_place)
+            torch.testing.assert_close(y[k, b], expected.float(), atol=1e-5, rtol=1e-4)
+
+
+@BOTH
+@torch.no_grad()
+def test_a_member_equals_its_single_model_and_survives_a_file(by_place):
+    """Frequencies are no parameters, and are told with them."""
+    stack, ids, positions = build(by_place), random_ids(), drawn(0, ROWS, seed=2)
+    logits = stack(ids, positions)
+    for k, seed in enumerate(SEEDS):
+        arguments = ids[k : k + 1], positions[k : k + 1]
+        single = build(by_place, [seed])
+        assert all(torch.equal(single.state_dict()[name], tensor) for name, tensor in stack.member(k).items())
+        torch.testing.assert_close(single(*arguments)[0], logits[k], atol=1e-4, rtol=0)
+        other = build(by_place, [99])
+        assert not torch.allclose(other(*arguments)[0], logits[k], atol=0.01)
+        other.load_state_dict(load(save({name: tensor.clone() for name, tensor in stack.member(k).items()})))
+        assert torch.equal(other(*arguments), single(*arguments))
+    assert "encoding.waves.frequency" in stack.member(0)
+    assert not any("waves" in name for name, _ in stack.named_parameters())
+
+
+def test_waves_leave_other_initial_weights_alone():
+    config = ModelConfig.named("nano")
+    plain = GPT(config, "coupled", VOCABULARY, ROWS, [4]).state_dict()
+    waves = GPT(ModelConfig.named("nano", position_waves=True), "coupled", VOCABULARY, ROWS, [4]).state_dict()
+    assert plain.keys() ^ waves.keys() == {
+        "encoding.table.weight",
+        "encoding.waves.frequency",
+    }
+    assert all(torch.equal(plain[name], waves[name]) for name in plain.keys() & waves.keys())
+
+
+def test_parameters_do_not_grow_with_the_rows():
+    assert build(context=30).parameter_count() == build(context=300).parameter_count()
+    saved = 3 * (2 * 48**2 - 2 * 2 * 48)  # in each layer two maps become two vectors each
+    assert build().parameter_count() == build(by_place=False).parameter_count() - saved
+
+
+@pytest.mark.parametrize("encoding", ["none", "sinusoidal", "rotary", "t5", "randomized:learned"])
+def test_waves_without_a_table_are_refused(encoding):
+    with pytest.raises(
+        InputError, match=f"position_waves with encoding '{encoding}': allowed are those with a table"
+    ):
+        build(encoding=encoding)

@@ -9,7 +9,7 @@ Member 0 of that stack is the single model of seed 7: no layer lets members see 
 Shapes: M members, I and O features in and out, C width; dots stand for batch and tokens.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -28,10 +28,9 @@ class Initializer:
         members = [torch.randn(shape, generator=generator) * std for generator in self._generators]
         return nn.Parameter(torch.stack(members))
 
-    def whole(self, *shape: int, below: int) -> Tensor:
-        """[M, *shape] whole numbers from 1 to `below` - 1, which are not trained."""
-        members = [torch.randint(1, below, shape, generator=generator) for generator in self._generators]
-        return torch.stack(members)
+    def made(self, make: Callable[[torch.Generator], Tensor]) -> Tensor:
+        """[M, ...] of what is drawn otherwise, and not trained."""
+        return torch.stack([make(generator) for generator in self._generators])
 
     def constant(self, *shape: int, value: float) -> nn.Parameter:
         """[M, *shape]"""

@@ -1,6 +1,7 @@
 """A stack's parameters as two tensors, so that an update is a few operations on a few pieces of memory.
 
-One holds the matrices inside the blocks, the other the rest: embeddings, heads, biases and scales of norms.
+One holds the matrices inside the blocks, the other the rest: embeddings, head, biases and scales of norms, and
+queries and keys that are no maps of tokens.
 
 Shapes: M members, N parameters of a member.
 """
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+
+from lengthwise.model.layers import Linear
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +57,11 @@ class FlatGroup:
 
 def flatten(model: nn.Module) -> tuple[FlatGroup, FlatGroup]:
     """The matrices inside a model's blocks, and the rest of its parameters."""
-    named = list(model.named_parameters())
-    inside = [(name, p) for name, p in named if name.startswith("blocks.") and _is_matrix(p)]
-    names = {name for name, _ in inside}
-    return FlatGroup(inside), FlatGroup([(name, p) for name, p in named if name not in names])
+    maps = {id(module.weight) for module in model.modules() if isinstance(module, Linear)}
+    inside, rest = [], []
+    for name, p in model.named_parameters():
+        (inside if name.startswith("blocks.") and id(p) in maps else rest).append((name, p))
+    return FlatGroup(inside), FlatGroup(rest)
 
 
 def _is_matrix(parameter: Tensor) -> bool:

@@ -7,11 +7,16 @@ others, near or far; and the last position precedes the first, so that there are
 Shapes: M members, B batch, H heads, T tokens, D head width.
 """
 
+import math
+
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Initializer
+
+DRAWS = 100
 
 
 class Waves(nn.Module):
@@ -25,14 +30,33 @@ class Waves(nn.Module):
 
     def __init__(self, config: ModelConfig, circle: int, init: Initializer) -> None:
         super().__init__()
-        head_width = config.width // config.heads
         self.circle = circle
-        frequency = init.whole(config.heads, 1, head_width // 2, below=max(circle // 2, 2))
-        frequency[..., : 1 if config.place_attention else head_width // 4] = 0
-        self.register_buffer("frequency", frequency)
+        pairs = config.width // config.heads // 2
+        still = 1 if config.place_attention else pairs // 2
+
+        def drawn(generator: torch.Generator) -> Tensor:
+            heads = [_frequencies(pairs - still, circle, generator) for _ in range(config.heads)]
+            return functional.pad(torch.stack(heads), (still, 0)).unsqueeze(1)
+
+        self.register_buffer("frequency", init.made(drawn))
 
     def forward(self, positions: Tensor) -> tuple[Tensor, Tensor]:
         # Whole numbers first, as sines of large angles lose digits.
         turns = positions[:, :, None, :, None] * self.frequency.unsqueeze(1) % self.circle
         angle = turns * (2 * torch.pi / self.circle)
         return angle.cos(), angle.sin()
+
+
+def _frequencies(count: int, circle: int, generator: torch.Generator) -> Tensor:
+    """[count] whole numbers of turns around the circle: of some draws the one whose positions are least alike.
+
+    How alike positions are that stand d apart is the mean of the cosines of d times the frequencies.
+    """
+    best, least = torch.zeros(count, dtype=torch.long), math.inf
+    distance = torch.arange(1, max(circle, 2)).unsqueeze(1)
+    for _ in range(DRAWS):
+        frequency = torch.randint(1, max(circle // 2, 2), (count,), generator=generator)
+        alike = (distance * frequency % circle * (2 * math.pi / circle)).cos().mean(1).max().item()
+        if alike < least:
+            best, least = frequency, alike
+    return best

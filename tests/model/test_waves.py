@@ -132,7 +132,7 @@ def naive(attention, frequency, x, positions, *, by_place):
 
             def turned(vector, position, angle=angle):
                 half = torch.complex(vector[: size // 2], vector[size // 2 :])
-                return half * torch.exp(1j * angle * position)
+                return half * torch.exp(1j * angle * position) * ((position > 0) | (angle == 0))
 
             q = turned(vectors[i, h * size : (h + 1) * size], positions[i])
             keys = [

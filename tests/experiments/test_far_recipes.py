@@ -38,8 +38,8 @@ def test_every_model_can_be_built_and_is_small(name, setting):
     for config in rows(name, setting).values():
         parts = build([config], torch.device("cpu"))
         assert parts.model.parameter_count() < 5_000_000
-        columns = config.model.place_attention
-        assert config.data.sampling == "balanced" and config.resolved_layout == ("level" if columns else "reversed")
+        layout = "level" if config.model.place_attention else "reversed"
+        assert config.data.sampling == "balanced" and config.resolved_layout == layout
         assert config.training.schedule == "linear", "down to zero"
 
 

@@ -47,7 +47,6 @@ def moved(positions, by):
 @torch.no_grad()
 def test_a_shift_around_the_circle_changes_nothing(by_place):
     model, ids, positions = build(by_place), random_ids(), drawn(1, ROWS, seed=2)
-    positions[..., [0, 6]] = 0
     expected = model(ids, positions)
     for by in (1, 5, CIRCLE - 1):
         torch.testing.assert_close(model(ids, moved(positions, by)), expected, atol=1e-4, rtol=0)
@@ -57,13 +56,26 @@ def test_a_shift_around_the_circle_changes_nothing(by_place):
     assert (model(ids, swapped) - expected).abs().max() > 0.5, "yet positions matter"
 
 
+@BOTH
+@torch.no_grad()
+def test_columns_keep_their_shares_beside_tokens_without_a_place(by_place):
+    """A query with a place weighs two keys with places by their distances alone, whatever else there is."""
+    model, ids, positions = build(by_place, layers=1), random_ids(), drawn(1, ROWS, seed=2)
+    positions[..., [0, 6]] = 0
+    there = positions > 0
+    here, away = (attention_weights(model, ids, p)[0].log() for p in (positions, moved(positions, 7)))
+    change = torch.where(there[:, :, None, None, :], away - here, torch.nan)[..., LENGTH - 1, :]
+    assert torch.allclose(change.nan_to_num(-1e9).amax(-1), change.nan_to_num(1e9).amin(-1), atol=1e-4)
+    assert (away - here)[..., LENGTH - 1, [0, 6]].abs().max() > 0.01, "keys without a place do not move along"
+
+
 @torch.no_grad()
 def test_what_has_no_place_is_apart_from_all_that_has_one():
-    """Where the circle closes nothing is turned; at position 0 only pairs that never turn are left."""
+    """Neither turns, at position 0 and where the circle closes, but each has vectors of its own."""
     waves = build().encoding.waves
-    for position in (0, CIRCLE):
-        cos, sin = waves(torch.full((1, 1, 1), position))
-        assert (cos == ((waves.frequency.unsqueeze(1) == 0) | (position > 0))).all() and (sin == 0).all()
+    for positions in (0, CIRCLE):
+        cos, sin = waves(torch.full((1, 1, 1), positions))
+        assert (cos == 1).all() and (sin == 0).all()
     model, ids, positions = build(), random_ids(), drawn(1, ROWS, seed=2)
     positions[..., 3] = CIRCLE
     without = positions.clone()
@@ -84,7 +96,7 @@ def test_some_pairs_of_every_head_do_not_turn_and_all_others_do(by_place, still)
 def test_waves_of_a_large_table_are_exact():
     """Angles of thousands of turns would be wrong in the third digit, were they computed as they are."""
     waves = Waves(ModelConfig.named("nano", position_waves=True), 10_007, Initializer([0]))
-    positions = torch.arange(1, 10_008, 37).view(1, 1, -1)
+    positions = torch.arange(0, 10_008, 37).view(1, 1, -1)
     turns = positions.double().view(1, 1, 1, -1, 1) * waves.frequency.double().unsqueeze(1) / 10_007
     cos, sin = waves(positions)
     torch.testing.assert_close(cos, (2 * math.pi * turns).cos().float(), atol=2e-6, rtol=0)
@@ -120,7 +132,7 @@ def naive(attention, frequency, x, positions, *, by_place):
 
             def turned(vector, position, angle=angle):
                 half = torch.complex(vector[: size // 2], vector[size // 2 :])
-                return half * torch.exp(1j * angle * position) * ((position > 0) | (angle == 0))
+                return half * torch.exp(1j * angle * position)
 
             q = turned(vectors[i, h * size : (h + 1) * size], positions[i])
             keys = [

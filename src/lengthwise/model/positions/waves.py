@@ -44,9 +44,7 @@ class Waves(nn.Module):
         # Whole numbers first, as sines of large angles lose digits.
         turns = positions[:, :, None, :, None] * self.frequency.unsqueeze(1) % self.circle
         angle = turns * (2 * torch.pi / self.circle)
-        # What has no place has no direction: of it only the pairs that do not turn are left.
-        seen = (positions[:, :, None, :, None] > 0) | (self.frequency.unsqueeze(1) == 0)
-        return angle.cos() * seen, angle.sin()
+        return angle.cos(), angle.sin()
 
 
 def _frequencies(count: int, circle: int, generator: torch.Generator) -> Tensor:

@@ -4,15 +4,17 @@ from lengthwise.experiments.config import RunConfig
 from lengthwise.experiments.recipes.far import BY_PLACE, far
 from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning
 
-# Small enough for one core of a CPU. Embeddings and head, which AdamW trains, take a high rate here.
-TUNING = Tuning(steps=2_000, batch=60, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=500)
+# Embeddings and head, which AdamW trains, take a high rate here. The smaller ones fit one core of a CPU.
+THOUSAND = Tuning(steps=5_000, batch=128, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=1_000)
+TWO_HUNDRED = Tuning(steps=2_000, batch=60, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=500)
 LAPTOP_TUNING = Tuning(steps=800, batch=60, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=200)
+THOUSAND_WIDTH, SMALL_WIDTH = 256, 96
 # Operands as wide as the longer one, as published, so that a column has digits of both or of neither.
 LAYOUT = "level"
 # Room for the longest answer, and one more than a prime: positions then run in a circle that no wave repeats on.
 THOUSAND_CONTEXT, TWO_HUNDRED_CONTEXT, LAPTOP_CONTEXT = 1_032, 402, 132
-# Tokens of a row: a little more than the longest problem, as a head finds its column sooner among few keys.
-THOUSAND_ROW, TWO_HUNDRED_ROW, LAPTOP_ROW = 72, 104, 36
+# Tokens of a row. Among few keys a head finds its column sooner; among many it learns how a long number looks.
+THOUSAND_ROW, TWO_HUNDRED_ROW, LAPTOP_ROW = 268, 104, 36
 SETS = ("lopsided", "carry", "alternating")
 SEEDS = 3
 """The claim is about every seed, so that one is not enough."""
@@ -26,7 +28,9 @@ def thousand_rows(setting: Setting) -> list[Row]:
     if setting.laptop:
         return [Row("coupled-1000", _laptop().changed(evaluation=measured))]
     test = "D20,D50,D100,D200,D500,D1000"
-    run = _config("D1..20", test, TUNING, THOUSAND_CONTEXT, THOUSAND_ROW)
+    run = _config("D1..20", test, THOUSAND, THOUSAND_CONTEXT, THOUSAND_ROW).changed(
+        model={"width": THOUSAND_WIDTH}
+    )
     return [Row("coupled-1000", run.changed(evaluation=measured))]
 
 
@@ -36,12 +40,12 @@ def two_hundred_rows(setting: Setting) -> list[Row]:
     if setting.laptop:
         return [Row("coupled-200", _laptop().changed(evaluation=measured))]
     test = "D30,D50,D100,D150,D200"
-    run = _config("D1..30", test, TUNING, TWO_HUNDRED_CONTEXT, TWO_HUNDRED_ROW)
+    run = _config("D1..30", test, TWO_HUNDRED, TWO_HUNDRED_CONTEXT, TWO_HUNDRED_ROW)
     return [Row("coupled-200", run.changed(evaluation=measured))]
 
 
 def _config(train: str, test: str, tuning: Tuning, context: int, row: int) -> RunConfig:
-    run = far("add", "coupled", train, test, tuning, layout=LAYOUT, **BY_PLACE, context=context)
+    run = far("add", "coupled", train, test, tuning, layout=LAYOUT, **BY_PLACE, width=SMALL_WIDTH, context=context)
     return run.changed(data={"row_tokens": row})
 
 

@@ -10,7 +10,7 @@ SHAPE: dict[str, Any] = {"layers": 2, "heads": 2, "width": 256}
 LAPTOP_SHAPE: dict[str, Any] = {"layers": 2, "heads": 4, "width": 128}
 # Sums column by column: one layer that attends by place alone, all places alike. Then nothing in a long number is
 # unlike what training showed but the count of keys. Two heads would do, and some seeds do not find them.
-BY_PLACE: dict[str, Any] = {"layers": 1, "heads": 4, "width": 128, "place_attention": True, "position_waves": True}
+BY_PLACE: dict[str, Any] = {"layers": 1, "heads": 4, "place_attention": True, "position_waves": True}
 # Several problems share a row. Attention then meets columns at all distances, as in a long number, and learns to
 # tell that a column is not there: without that, sums go wrong at their end.
 PACKED: dict[str, Any] = {"sampling": "balanced", "packing": "concatenated"}

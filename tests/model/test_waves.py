@@ -56,17 +56,15 @@ def test_a_shift_around_the_circle_changes_nothing(by_place):
     assert (model(ids, swapped) - expected).abs().max() > 0.5, "yet positions matter"
 
 
-@BOTH
 @torch.no_grad()
-def test_columns_keep_their_shares_beside_tokens_without_a_place(by_place):
-    """A query with a place weighs two keys with places by their distances alone, whatever else there is."""
-    model, ids, positions = build(by_place, layers=1), random_ids(), drawn(1, ROWS, seed=2)
+def test_by_place_tokens_without_one_are_not_seen_and_see_no_other():
+    model, ids, positions = build(), random_ids(), drawn(1, ROWS, seed=2)
     positions[..., [0, 6]] = 0
-    there = positions > 0
-    here, away = (attention_weights(model, ids, p)[0].log() for p in (positions, moved(positions, 7)))
-    change = torch.where(there[:, :, None, None, :], away - here, torch.nan)[..., LENGTH - 1, :]
-    assert torch.allclose(change.nan_to_num(-1e9).amax(-1), change.nan_to_num(1e9).amin(-1), atol=1e-4)
-    assert (away - here)[..., LENGTH - 1, [0, 6]].abs().max() > 0.01, "keys without a place do not move along"
+    across = (positions > 0).unsqueeze(-1) != (positions > 0).unsqueeze(-2)
+    for weights in attention_weights(model, ids, positions):
+        assert weights.masked_select(across.unsqueeze(2)).max() < 1e-12
+    expected = model(ids, positions)
+    torch.testing.assert_close(model(ids, moved(positions, 7)), expected, atol=1e-4, rtol=0)
 
 
 @torch.no_grad()
@@ -139,6 +137,10 @@ def naive(attention, frequency, x, positions, *, by_place):
                 turned(vectors[j, width + h * size : width + (h + 1) * size], positions[j]) for j in range(i + 1)
             ]
             scores = torch.stack([(q * k.conj()).real.sum() for k in keys]) / math.sqrt(size)
+            if by_place:
+                first = torch.stack([q[0].real * k[0].real for k in keys]) / math.sqrt(size)
+                across = torch.tensor([(positions[i] > 0) != (positions[j] > 0) for j in range(i + 1)])
+                scores = (scores - first).masked_fill(across, -math.inf)
             weights = (scores - scores.max()).exp()
             heads_out.append((weights / weights.sum()) @ values[: i + 1, h * size : (h + 1) * size])
         rows.append(torch.cat(heads_out) @ attention["out.weight"])

@@ -8,7 +8,7 @@ from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Embedding, Initializer
 from lengthwise.model.positions.encoding import Encoding, Relation
 from lengthwise.model.positions.rotary import turn
-from lengthwise.model.positions.waves import Waves
+from lengthwise.model.positions.waves import Waves, set_apart
 
 
 class TableEncoding(Encoding):
@@ -17,7 +17,7 @@ class TableEncoding(Encoding):
     @final
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
         super().__init__(config, rows, init)
-        self.rows = rows
+        self.rows, self.by_place = rows, config.place_attention
         self.table = self.waves = None
         if config.position_waves:
             self.waves = Waves(config, rows - 1, init)
@@ -30,10 +30,12 @@ class TableEncoding(Encoding):
 
     @final
     def relate(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, ...] | None:
-        return None if self.waves is None else (*self.waves(queries), *self.waves(keys))
+        """Cosines and sines of queries, then of keys, then positions of both."""
+        return None if self.waves is None else (*self.waves(queries), *self.waves(keys), queries, keys)
 
     @final
     def attend(self, q: Tensor, k: Tensor, relation: Relation) -> tuple[Tensor, Tensor, None]:
         if relation is None:
             return q, k, None
-        return turn(q, *relation[:2]), turn(k, *relation[2:]), None
+        q, k = turn(q, *relation[:2]), turn(k, *relation[2:4])
+        return (*set_apart(q, k, *relation[4:]), None) if self.by_place else (q, k, None)

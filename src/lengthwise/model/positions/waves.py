@@ -17,6 +17,8 @@ from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Initializer
 
 DRAWS = 100
+APART = 30.0
+"""Half of what scores differ by between tokens of one kind and of two: no softmax in float32 sees across."""
 
 
 class Waves(nn.Module):
@@ -45,6 +47,19 @@ class Waves(nn.Module):
         turns = positions[:, :, None, :, None] * self.frequency.unsqueeze(1) % self.circle
         angle = turns * (2 * torch.pi / self.circle)
         return angle.cos(), angle.sin()
+
+
+def set_apart(q: Tensor, k: Tensor, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
+    """Let tokens with a place see those with one alone, and those without those without, by their first entry.
+
+    Else a query that finds no column falls on signs: of training rows they are a tenth, of a long number nothing.
+    """
+    of_queries, of_keys = (
+        torch.where(positions > 0, 1.0, -1.0)[:, :, None, :, None].to(q.dtype) for positions in (queries, keys)
+    )
+    of_queries = of_queries * (APART * q.shape[-1] ** 0.5)
+    q = torch.cat([of_queries.expand(*q.shape[:-1], 1), q[..., 1:]], -1)
+    return q, torch.cat([of_keys.expand(*k.shape[:-1], 1), k[..., 1:]], -1)
 
 
 def _frequencies(count: int, circle: int, generator: torch.Generator) -> Tensor:

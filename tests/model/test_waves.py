@@ -91,6 +91,20 @@ def test_some_pairs_of_every_head_do_not_turn_and_all_others_do(by_place, still)
     assert not torch.equal(frequency[0], frequency[1]) and not torch.equal(frequency[:, 0], frequency[:, 1])
 
 
+def test_frequencies_are_of_many_draws_those_that_keep_positions_apart():
+    circle = 1_031
+    waves = Waves(
+        ModelConfig(width=128, heads=4, position_waves=True, place_attention=True), circle, Initializer([0])
+    )
+    distance = torch.arange(1, circle).unsqueeze(1)
+
+    def alike(frequency):
+        return (2 * math.pi / circle * (distance * frequency)).double().cos().mean(1).max().item()
+
+    draws = [alike(torch.randint(1, circle // 2, (15,))) for _ in range(20)]
+    assert max(alike(head[0, 1:]) for head in waves.frequency[0]) < min(0.5, sorted(draws)[10])
+
+
 def test_waves_of_a_large_table_are_exact():
     """Angles of thousands of turns would be wrong in the third digit, were they computed as they are."""
     waves = Waves(ModelConfig.named("nano", position_waves=True), 10_007, Initializer([0]))

@@ -13,8 +13,8 @@ STEPS = 5
 NO_CLIP = 1e30
 
 
-def build(seeds):
-    config = ModelConfig(layers=2, heads=2, width=16, bias=True, tied=False, embedding_std=0.5)
+def build(seeds, **options):
+    config = ModelConfig(layers=2, heads=2, width=16, bias=True, tied=False, embedding_std=0.5, **options)
     return GPT(config, "learned", 9, 12, seeds)
 
 
@@ -168,17 +168,19 @@ def test_muon_is_muon_and_qkv_is_three_maps():
     assert checked == 2 * 2 * 4
 
 
-def test_muon_leaves_embeddings_heads_and_vectors_to_adamw():
+@pytest.mark.parametrize("by_place", [False, True])
+def test_muon_leaves_embeddings_heads_and_vectors_to_adamw(by_place):
+    """And queries and keys that positions alone tell apart: they map nothing."""
     both = {}
     for kind in ("adamw", "muon"):
-        model = build((1,))
+        model = build((1,), position_waves=by_place, place_attention=by_place)
         config = TrainingConfig(optimizer=kind, learning_rate=0.01, clip=NO_CLIP)
         for _ in take_steps(model, config, (1,)):
             pass
         both[kind] = dict(model.named_parameters())
     for name, parameter in both["adamw"].items():
         same = torch.equal(parameter, both["muon"][name])
-        assert same == (is_vector(name) or not name.startswith("blocks.")), name
+        assert same == (is_vector(name) or name.endswith(".qk.weight") or not name.startswith("blocks.")), name
 
 
 @pytest.mark.parametrize("kind", ["adamw", "muon"])

@@ -199,18 +199,19 @@ class GPT(nn.Module):
         `noise`, some activations are dropped, as in training.
         """
         x = embedded = drop(self._embedded(ids, positions), noise)
-        placed = (positions > 0).long() if self.config.place_attention else None
         for number, run in enumerate(self._passes(positions, tail or ids.shape[-1], cache, noise)):
             if number and number % len(self.blocks) == 0:
                 x = x + embedded
-            x = self.blocks[number % len(self.blocks)](x, run._replace(placed=placed))
+            x = self.blocks[number % len(self.blocks)](x, run)
         return self._logits(self.norm(x).to(self.compute_dtype)).float()
 
     def _passes(self, positions: Tensor, tail: int, cache: Cache | None, noise: Noise | None) -> list[Pass]:
         """One for each applied block. The last one only serves the last `tail` tokens."""
         keys = positions if cache is None else cache.add_positions(positions)
         tokens, relate = positions.shape[-1], self.encoding.relate
-        whole = last = Pass(self.encoding, relate(positions, keys), cache, self.compute_dtype, tokens)
+        placed = (positions > 0).long() if self.config.place_attention else None
+        whole = Pass(self.encoding, relate(positions, keys), cache, self.compute_dtype, tokens, placed=placed)
+        last = whole
         if tail < tokens:
             last = whole._replace(relation=relate(positions[..., -tail:], keys), queries=tail)
         passes = [whole] * (len(self.blocks) * self.config.loops - 1) + [last]

@@ -3,8 +3,8 @@
 Shapes: T places of the longest problem, W operand digits, A answer digits; ... any leading dims.
 """
 
-from collections.abc import Sequence
-from typing import Protocol, final
+from collections.abc import Callable, Sequence
+from typing import final
 
 import torch
 from torch import Tensor
@@ -28,22 +28,18 @@ from lengthwise.tokens.layouts.places import (
 from lengthwise.tokens.layouts.squeeze import squeezed
 
 
-class Widths(Protocol):
-    """How many digits are written of a, b and c [..., 3], from how many they have."""
-
-    def __call__(self, lengths: Tensor) -> Tensor: ...
-
-
 @final
 class NaturalLength:
     """Leaves out the places of digits that are not written; line breaks fill up what is left.
 
-    `written` says how many digits are, where not as many as a number has.
+    `written` says how many are of a, b and c [..., 3], from how many these have, where not as many.
     """
 
     fixed_width = False
 
-    def __init__(self, places: Places, *, natural: bool = False, written: Widths | None = None) -> None:
+    def __init__(
+        self, places: Places, *, natural: bool = False, written: Callable[[Tensor], Tensor] | None = None
+    ) -> None:
         self.places, self.vocabulary, self.natural, self.written = places, places.vocabulary, natural, written
         self.operand_width, self.answer_width = places.operand_width, places.answer_width
         self.length = len(places.places)

@@ -11,7 +11,7 @@ from lengthwise.cli import main
 from lengthwise.errors import InputError
 from lengthwise.experiments.build import stack_key
 from lengthwise.experiments.recipes import RECIPES, Recipe, Row, Setting, find_recipes
-from lengthwise.experiments.reproduce import Order, reproduce
+from lengthwise.experiments.reproduce import Order, covered, reproduce
 from lengthwise.model.config import SIZES
 
 FULL, PAPER, LAPTOP = Setting(), Setting(preset="paper"), Setting(scale="laptop")
@@ -49,7 +49,8 @@ PACKED = {
 def test_every_recipe_has_rows_of_distinct_names(recipe, setting):
     runs = recipe.runs(setting, seeds=2)
     assert len(runs) == 2 * len(recipe.rows(setting)) == len({run.name for run in runs})
-    assert {run.config.seed for run in runs} == {1, 2}
+    first = recipe.first_seed
+    assert {run.config.seed for run in runs} == {first, first + 1}
     assert all(run.name.endswith(f"-s{run.config.seed}") and "/" not in run.name for run in runs)
 
 
@@ -176,3 +177,15 @@ def test_without_libraries_to_draw_it_still_trains(tmp_path, capsys, monkeypatch
     main(["reproduce", "packing", "--scale", "laptop", "--out", str(tmp_path)])
     assert "`make results` draws what was trained" in capsys.readouterr().out
     assert (tmp_path / "packing.json").exists()
+
+
+def test_rows_trained_side_by_side_are_not_counted_twice():
+    assert covered([[0.0, 10.0], [5.0, 12.0], [6.0, 7.0]]) == 12.0
+    assert covered([[20.0, 21.0], [0.0, 10.0]]) == 11.0
+    assert covered([]) == 0.0
+
+
+def test_the_first_seed_is_higher_where_lower_ones_were_looked_at():
+    names = [run.name for run in RECIPES["coupled-1000"].runs(Setting(), 3)]
+    assert names == ["coupled-1000-s31", "coupled-1000-s32", "coupled-1000-s33"]
+    assert [run.config.seed for run in RECIPES["coupled-1000"].runs(Setting(), 0)] == [0]

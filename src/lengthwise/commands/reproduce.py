@@ -31,8 +31,8 @@ class Reproduce:
     preset: str = "fast"
     """Hyperparameters: fast, or paper for the paper's own."""
     seeds: int | None = None
-    """Train every row with seeds 1 to this; 0 is the one seed to tune on, which no table shows. Default: the
-    recipe's own number, mostly 1."""
+    """Train every row with this many seeds, the first being 1, or higher where lower ones were tuned on; 0 is the
+    one seed to tune on, which no table shows. Default: the recipe's own number, mostly 1."""
     only: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     """Train this row alone; may be given more than once."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None

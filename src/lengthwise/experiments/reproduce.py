@@ -1,5 +1,6 @@
 """Running a recipe: its rows as stacks into run folders, and a note of what it took."""
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -29,22 +30,23 @@ def reproduce(recipe: Recipe, order: Order, out: Path, console: Console) -> list
     runs = recipe.runs(order.setting, order.seeds, order.only)
     claims = [Claim(run.config, RunFolder(out / "runs" / run.name)) for run in runs]
     unfinished = any(claim.folder.status() != "done" for claim in claims)
-    start = time.perf_counter()
+    start = time.time()
     try:
         return train_claims(claims, device=order.device, console=console)
     finally:
-        seconds = time.perf_counter() - start if unfinished else 0.0
-        _note(recipe, order, out, [claim.folder for claim in claims], seconds)
+        span = [[round(start, 1), round(time.time(), 1)]] if unfinished else []
+        _note(recipe, order, out, [claim.folder for claim in claims], span)
 
 
-def _note(recipe: Recipe, order: Order, out: Path, folders: Sequence[RunFolder], seconds: float) -> None:
-    """A call that goes on with what an earlier one began adds to its note."""
+def _note(recipe: Recipe, order: Order, out: Path, folders: Sequence[RunFolder], span: list[list[float]]) -> None:
+    """A call that goes on with what an earlier one began, or trains other rows beside it, adds to its note."""
     path = out / f"{recipe.name}.json"
     before: dict[str, Any] = read_json(path) if path.exists() else {}
     there = [folder for folder in folders if (folder.path / "environment.json").exists()]
     if not there:
         return
     environment = there[0].environment()
+    spans = [*before.get("spans", []), *span]
     write_json(
         path,
         {
@@ -54,8 +56,22 @@ def _note(recipe: Recipe, order: Order, out: Path, folders: Sequence[RunFolder],
             "preset": order.setting.preset,
             "seeds": max(order.seeds, before.get("seeds", 0)),
             "runs": list(dict.fromkeys([*before.get("runs", []), *(folder.name for folder in there)])),
-            "wall_seconds": round(before.get("wall_seconds", 0.0) + seconds, 1),
+            "spans": spans,
+            "wall_seconds": covered(spans),
             "commit": environment["commit"],
             "device": environment["device"],
         },
     )
+
+
+def covered(spans: Sequence[list[float]]) -> float:
+    """How long any of them lasted: calls side by side count once.
+
+    >>> covered([[0, 10], [5, 12], [20, 21]])
+    13.0
+    """
+    total, reached = 0.0, -math.inf
+    for start, end in sorted(spans):
+        total += max(end - max(start, reached), 0.0)
+        reached = max(reached, end)
+    return round(total, 1)

@@ -6,8 +6,8 @@ from lengthwise.experiments.config import RunConfig
 from lengthwise.experiments.recipes.far import LAPTOP_SHAPE, LAPTOP_TUNING, SHAPE, far
 from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning
 
-SUMS = Tuning(steps=8_000, batch=256, dropout=0.0, decay=0.05, evaluate_every=1_000)
-PRODUCTS = Tuning(steps=12_000, batch=128, dropout=0.0, decay=0.05, evaluate_every=2_000)
+SUMS = Tuning(steps=6_000, batch=128, dropout=0.0, decay=0.3, evaluate_every=1_000)
+PRODUCTS = Tuning(steps=8_000, batch=128, dropout=0.0, decay=0.05, evaluate_every=2_000)
 SUMS_CONTEXT, PRODUCTS_CONTEXT, LAPTOP_CONTEXT = 400, 200, 100
 # Their best models apply a block of layers several times, the input added anew each time.
 LOOPED: dict[str, Any] = {"layers": 4, "loops": 4, "heads": 4, "width": 256}

@@ -18,6 +18,8 @@ THOUSAND_ROW, TWO_HUNDRED_ROW, LAPTOP_ROW = 72, 104, 36
 SETS = ("lopsided", "carry", "alternating")
 SEEDS = 3
 """The claim is about every seed, so that one is not enough."""
+FIRST_SEED = 31
+"""Lower ones were looked at while this was tuned."""
 
 LAPTOP_TRAIN, LAPTOP_TEST = "D1..6", "D6,D12,D24,D60,D120"
 
@@ -52,6 +54,15 @@ def _laptop() -> RunConfig:
 
 
 COUPLED_1000 = Recipe(
-    "coupled-1000", "sums of 1,000 digits after training on up to 20, three seeds", thousand_rows, seeds=SEEDS
+    "coupled-1000",
+    "sums of 1,000 digits after training on up to 20, three seeds",
+    thousand_rows,
+    seeds=SEEDS,
+    first_seed=FIRST_SEED,
 )
-COUPLED_200 = Recipe("coupled-200", "position coupling's setting: from up to 30 digits to 200", two_hundred_rows)
+COUPLED_200 = Recipe(
+    "coupled-200",
+    "position coupling's setting: from up to 30 digits to 200",
+    two_hundred_rows,
+    first_seed=FIRST_SEED,
+)

@@ -10,7 +10,7 @@ from typing import Any
 from lengthwise.experiments.recipes.far import SHAPE, far
 from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning
 
-TUNING = Tuning(steps=5_000, batch=256, dropout=0.0, decay=0.05, evaluate_every=1_000)
+TUNING = Tuning(steps=3_000, batch=128, dropout=0.0, decay=0.3, evaluate_every=1_000)
 CONTEXT, LAPTOP_CONTEXT = 400, 100
 LAPTOP_TUNING = Tuning(steps=1_500, batch=32, dropout=0.0, decay=0.05, evaluate_every=500)
 LAPTOP_SHAPE: dict[str, Any] = {"layers": 2, "heads": 2, "width": 64}

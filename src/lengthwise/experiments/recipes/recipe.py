@@ -80,10 +80,12 @@ class Recipe:
     rows: Callable[[Setting], list[Row]]
     seeds: int = 1
     """How many where none are asked for."""
+    first_seed: int = 1
+    """Where lower ones were looked at in tuning too."""
 
     def runs(self, setting: Setting, seeds: int, only: Sequence[str] = ()) -> list[NamedRun]:
-        """Every row with seeds 1 to `seeds`; 0 stands for the seed that is tuned on, alone."""
-        numbers = range(1, seeds + 1) if seeds else (TUNING_SEED,)
+        """Every row with `seeds` seeds from the first; 0 stands for the seed that is tuned on, alone."""
+        numbers = range(self.first_seed, self.first_seed + seeds) if seeds else (TUNING_SEED,)
         return [
             NamedRun(f"{row.name}-s{seed}", row.config.changed(seed=seed))
             for row in self.chosen(setting, only)

@@ -4,7 +4,7 @@ from lengthwise.experiments.recipes.far import LAPTOP_SHAPE, LAPTOP_TUNING, SHAP
 from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning
 
 TRAIN, TEST = "1..40x2", "40x2,50x2,60x2,80x2,100x2"
-TUNING = Tuning(steps=12_000, batch=128, dropout=0.0, decay=0.05, evaluate_every=2_000)
+TUNING = Tuning(steps=8_000, batch=128, dropout=0.0, decay=0.05, evaluate_every=2_000)
 HEADS = 4
 # Training draws offsets such that positions reach the context, which the longest answer has to fit in.
 CONTEXT, LAPTOP_CONTEXT = 500, 100

@@ -19,11 +19,11 @@ FULL, PAPER, LAPTOP = Setting(), Setting(preset="paper"), Setting(scale="laptop"
 # Runs, and the stacks they pack into at full scale.
 PACKED = {
     "addition": (8, 1),
-    "modular-addition": (8, 2),
+    "modular-addition": (8, 3),
     "multiplication": (4, 2),
     "modular-multiplication": (7, 1),
     "accuracy-by-domain": (3, 1),
-    "digit-accuracy": (22, 6),
+    "digit-accuracy": (22, 7),
     "digit-dynamics": (3, 1),
     "scales": (42, 6),
     "counterexample": (3, 1),

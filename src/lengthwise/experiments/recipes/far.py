@@ -28,5 +28,5 @@ def far(
 
     These are no rows of the paper, so that its preset has no say here.
     """
-    start = fast(task, "nano").changed(encoding=encoding, layout=layout, train=train, test=test, data=PACKED)
-    return tuning.applied(start).changed(model={**ATTENTION, **model}, evaluation=MEASURED)
+    start = fast(task, "nano").changed(encoding=encoding, layout=layout, train=train, test=test)
+    return tuning.applied(start).changed(model={**ATTENTION, **model}, data=PACKED, evaluation=MEASURED)

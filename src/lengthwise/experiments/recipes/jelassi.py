@@ -3,7 +3,7 @@
 from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning
 from lengthwise.experiments.recipes.relative import LAPTOP_RELATIVE, RELATIVE, SEEDS, laptop_run, run
 
-TUNING = Tuning(steps=3_000, batch=128, dropout=0.0, decay=0.05, evaluate_every=1_500)
+TUNING = Tuning(steps=2_000, batch=128, dropout=0.0, decay=0.05, evaluate_every=1_000)
 TRAIN, TEST = ("D5", "D1..5"), "D1..20"
 LAPTOP_TRAIN, LAPTOP_TEST = ("D2", "D1..2"), "D1..6"
 

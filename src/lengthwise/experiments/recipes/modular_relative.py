@@ -6,7 +6,7 @@ from lengthwise.experiments.config import RunConfig
 from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning
 from lengthwise.experiments.recipes.relative import LAPTOP_RELATIVE, RELATIVE, SEEDS, laptop_run, run
 
-TUNING = Tuning(steps=3_000, batch=128, dropout=0.1, decay=0.1, evaluate_every=1_500)
+TUNING = Tuning(steps=3_000, batch=128, dropout=0.1, decay=0.1, sampling="balanced", evaluate_every=1_500)
 MODULI, TRAIN, TEST = (100, 101), "D1..4", "D1..8"
 LAPTOP_MODULI, LAPTOP_TRAIN, LAPTOP_TEST = (36, 35), "D1..2", "D1..4"
 # The last digits, the first ones, digits n apart alike (with 1 the sum of digits), a sum that loses carries.

@@ -4,7 +4,7 @@ from lengthwise.experiments.config import RunConfig
 from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning
 from lengthwise.experiments.recipes.relative import LAPTOP_RELATIVE, RELATIVE, SEEDS, laptop_run, run
 
-TUNING = Tuning(steps=4_000, batch=128, dropout=0.0, decay=0.05, evaluate_every=2_000)
+TUNING = Tuning(steps=3_000, batch=128, dropout=0.0, decay=0.05, evaluate_every=1_500)
 TRAIN, TEST = ("D1..2", "D2"), "D1..5"
 LAPTOP_TRAIN, LAPTOP_TEST = ("D1..2",), "D1..3"
 # What a way to answer is called, and its layout; the encoding's natural one has no steps.

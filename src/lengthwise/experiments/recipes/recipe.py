@@ -56,11 +56,13 @@ class Tuning:
     muon_rate: float = 0.02
     rate: float = 1e-3
     position_std: float | None = None
+    sampling: str = "uniform"
     evaluate_every: int = 500
 
     def applied(self, config: RunConfig) -> RunConfig:
         return config.changed(
             model={"dropout": self.dropout, "position_std": self.position_std},
+            data={"sampling": self.sampling},
             training={
                 "steps": self.steps,
                 "batch": self.batch,

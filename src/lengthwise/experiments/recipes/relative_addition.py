@@ -4,7 +4,7 @@ from lengthwise.experiments.config import RunConfig
 from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning
 from lengthwise.experiments.recipes.relative import LAPTOP_RELATIVE, RELATIVE, SEEDS, laptop_run, run
 
-TUNING = Tuning(steps=3_000, batch=128, dropout=0.0, decay=0.05, evaluate_every=1_500)
+TUNING = Tuning(steps=2_000, batch=128, dropout=0.0, decay=0.05, evaluate_every=1_000)
 DIGITS, TEST = (3, 4), "D1..10"
 LAPTOP_DIGITS, LAPTOP_TEST = (2, 3), "D1..5"
 

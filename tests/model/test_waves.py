@@ -126,6 +126,21 @@ def test_attention_by_place_does_not_see_the_tokens():
     assert not torch.allclose(one[0], two[0], atol=0.01)
 
 
+@torch.no_grad()
+def test_by_place_a_head_may_look_at_nothing():
+    """Those with a place alone: signs always see themselves at least."""
+    model, ids, positions = build(), random_ids(), drawn(1, ROWS, seed=2)
+    positions[..., [0, 6]] = 0
+    shares = torch.stack([weights.sum(-1) for weights in attention_weights(model, ids, positions)])
+    assert shares.shape[-1] == LENGTH
+    torch.testing.assert_close(shares[..., [0, 6]], torch.ones_like(shares[..., [0, 6]]))
+    assert shares[..., 1:6].max() < 1 and shares[..., 1:6].min() < 0.9
+    cache = model.cache(BATCH, LENGTH)
+    pieces = [model(ids[..., i : i + 1], positions[..., i : i + 1], cache=cache) for i in range(LENGTH)]
+    torch.testing.assert_close(torch.cat(pieces, 2), model(ids, positions), atol=1e-4, rtol=0)
+    torch.testing.assert_close(model(ids, positions, tail=3), model(ids, positions)[:, :, -3:], atol=1e-4, rtol=0)
+
+
 def naive(attention, frequency, x, positions, *, by_place):
     """One layer of one member for one example [T, C], on complex numbers: query by query, head by head."""
     width, heads = x.shape[-1], len(frequency)
@@ -155,8 +170,10 @@ def naive(attention, frequency, x, positions, *, by_place):
                 first = torch.stack([q[0].real * k[0].real for k in keys]) / math.sqrt(size)
                 across = torch.tensor([(positions[i] > 0) != (positions[j] > 0) for j in range(i + 1)])
                 scores = (scores - first).masked_fill(across, -math.inf)
-            weights = (scores - scores.max()).exp()
-            heads_out.append((weights / weights.sum()) @ values[: i + 1, h * size : (h + 1) * size])
+            # The key that stands for no token takes its share, of whoever has a place, and gives no value.
+            nothing = q[0].imag.exp() if by_place and positions[i] else 0
+            weights = scores.exp()
+            heads_out.append(weights / (weights.sum() + nothing) @ values[: i + 1, h * size : (h + 1) * size])
         rows.append(torch.cat(heads_out) @ attention["out.weight"])
     return torch.stack(rows)
 

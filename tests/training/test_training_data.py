@@ -83,18 +83,25 @@ def test_offsets_are_drawn_for_each_problem_of_each_member():
 
 @pytest.mark.parametrize("encoding", ["coupled", "abacus"])
 def test_positions_of_packed_problems_run_in_a_circle(encoding):
-    """Every row is met as often as any other, and the row after the last is 1."""
+    """But for the first problem of a row, which stands as in evaluation: every position is met as often as any
+    other, and after the last comes 1."""
     packed = {"packing": "concatenated", "row_tokens": 60}
     parts, data = batches(
         tiny_config(encoding=encoding, train="D3", test="D6", layout="padded", data=packed), size=2000
     )
     batch, rows = data(0), parts.encoding.rows
-    answer = batch.positions[0, :, parts.layout.prompt_length : parts.layout.prompt_length + 3]
+    second = (batch.ids[0, 0] == parts.layout.vocabulary.bos).nonzero().flatten().tolist()[1]
+    first_digits, answer = (
+        batch.positions[0, :, start : start + 3]
+        for start in (parts.layout.prompt_length, second + parts.layout.prompt_length)
+    )
     steps = answer[:, 1:] - answer[:, :-1]
     assert set(steps.unique().tolist()) == {1, 2 - rows}, "one after the other, or from the last to the first"
     counts = torch.bincount(answer.flatten(), minlength=rows)
     assert counts[0] == 0
     assert counts[1:].min() > 0.7 * counts[1:].max()
+    lowest = {"abacus": 1, "coupled": 2}[encoding]
+    assert first_digits.unique(dim=0).tolist() == [[lowest, lowest + 1, lowest + 2]]
 
 
 @pytest.mark.parametrize("by_place", [False, True])

@@ -20,21 +20,26 @@ class Met(NamedTuple):
     q: Tensor
     k: Tensor
     bias: Tensor | None
+    spare: int = 0
+    """So many of the keys, the first, stand for no token."""
 
     def weights(self) -> Tensor:
-        """softmax(q k / sqrt(D) + bias), over the keys up to each query's own: float32 [M, B, H, Q, K]."""
+        """softmax(q k / sqrt(D) + bias), over the keys up to each query's own: float32 [M, B, H, Q, K].
+
+        Of keys that stand for no token there is none; the weights then sum to less than one.
+        """
         scores = self.q.float() @ self.k.float().mT / math.sqrt(self.q.shape[-1])
         if self.bias is not None:
             scores = scores + self.bias
         queries, keys = scores.shape[-2:]
         later = torch.ones(queries, keys, dtype=torch.bool, device=scores.device).triu(keys - queries + 1)
-        return scores.masked_fill(later, -math.inf).softmax(-1)
+        return scores.masked_fill(later, -math.inf).softmax(-1)[..., self.spare :]
 
     def some(self, first: int, last: int) -> "Met":
         """Queries `first` to `last` - 1 alone, with the keys that these may see."""
         keys = self.k.shape[-2] - self.q.shape[-2] + last
         bias = None if self.bias is None else self.bias[..., first:last, :keys]
-        return Met(self.q[..., first:last, :], self.k[..., :keys, :], bias)
+        return Met(self.q[..., first:last, :], self.k[..., :keys, :], bias, self.spare)
 
 
 class Witness:
@@ -43,10 +48,10 @@ class Witness:
     def __init__(self, encoding: Encoding, seen: list[Met]) -> None:
         self.encoding, self.seen = encoding, seen
 
-    def attend(self, q: Tensor, k: Tensor, relation: Relation) -> Met:
-        met = Met(*self.encoding.attend(q, k, relation))
-        self.seen.append(met)
-        return met
+    def attend(self, q: Tensor, k: Tensor, relation: Relation) -> tuple[Tensor, Tensor, Tensor | None]:
+        turned, keys, bias = self.encoding.attend(q, k, relation)
+        self.seen.append(Met(turned, keys, bias, spare=keys.shape[-2] - k.shape[-2]))
+        return turned, keys, bias
 
 
 @torch.no_grad()

@@ -54,7 +54,7 @@ def attended(problem: Sheet, answer: list[int], computing: Lock) -> list[Tensor]
 
 def _rows(met: Met, first: int, last: int) -> Tensor:
     """The token at place t was written by the place before it."""
-    whole, rows = met.k.shape[-2], list[Tensor]()
+    whole, rows = met.k.shape[-2] - met.spare, list[Tensor]()
     for start in range(first, last, AT_ONCE):
         weights = met.some(start, min(start + AT_ONCE, last)).weights()[0, 0].mean(0)
         rows.append(functional.pad(weights, (0, whole - weights.shape[-1])))

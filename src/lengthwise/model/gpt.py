@@ -107,7 +107,8 @@ class Attention(nn.Module):
         if turned is q and keys is k and bias is None and run.cache is None and suits_short(packed):
             y = short_attention(packed, run.queries, run.noise_at(0))
         else:
-            y = _mix(turned, keys, v, bias, run.noise_at(0)).transpose(2, 3)
+            y = _mix(*_with_spare_keys(turned, keys, v), bias, run.noise_at(0))
+            y = y[..., -run.queries :, :].transpose(2, 3)
         return self.out(y.flatten(3))
 
     def _projected(self, x: Tensor, placed: Tensor | None) -> Tensor:
@@ -267,6 +268,17 @@ def check_waves(config: ModelConfig, encoding: str) -> None:
 def _residual_std(config: ModelConfig) -> float:
     """Each of 2 x layers x loops branches adds to the stream: together they start out as large as one."""
     return 0.02 / math.sqrt(2 * config.layers * config.loops)
+
+
+def _with_spare_keys(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Keys that an encoding puts before those of tokens have no value. Where all tokens ask, nobody asks in
+    their stead, so that causality still is all that limits who sees whom."""
+    spare = k.shape[-2] - v.shape[-2]
+    if spare == 0:
+        return q, k, v
+    if q.shape[-2] == v.shape[-2]:
+        q = functional.pad(q, (0, 0, spare, 0))
+    return q, k, functional.pad(v, (0, 0, spare, 0))
 
 
 def _mix(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, noise: Noise | None) -> Tensor:

@@ -87,11 +87,16 @@ class TrainingData:
         return Batch(tokens.ids, self._around(positions), tokens.answer, self.tail)
 
     def _offset(self, rows: Tensor, problems: Tensor, ids: Tensor) -> Tensor:
-        """Of each row [M, B, 1], or, where every problem has its own, of each token [M, B, T]."""
+        """Of each row [M, B, 1], or, where every problem has its own, of each token [M, B, T].
+
+        The first problem of such a row stands where evaluation puts every problem. A token without a place, as
+        `=` of abacus positions, can learn from it where numbers begin.
+        """
         if not self.circle:
             return self._drawn(rows).unsqueeze(-1)
         problem = (ids == self.layout.vocabulary.bos).cumsum(-1) - 1
-        return self._drawn(problems).unflatten(1, (-1, self.per_row)).gather(-1, problem)
+        own = self._drawn(problems).unflatten(1, (-1, self.per_row)).gather(-1, problem)
+        return torch.where(problem > 0, own, 0)
 
     def _around(self, positions: Tensor) -> Tensor:
         """What runs beyond the last row goes on at row 1."""

@@ -4,11 +4,10 @@ from lengthwise.experiments.config import RunConfig
 from lengthwise.experiments.recipes.far import BY_PLACE, far
 from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning
 
-# Embeddings and head, which AdamW trains, take a high rate here. The smaller ones fit one core of a CPU.
-THOUSAND = Tuning(steps=2_000, batch=128, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=500)
-TWO_HUNDRED = Tuning(steps=2_000, batch=60, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=500)
+# Embeddings and head, which AdamW trains, take a high rate here.
+TUNING = Tuning(steps=4_000, batch=128, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=1_000)
 LAPTOP_TUNING = Tuning(steps=800, batch=60, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=200)
-THOUSAND_WIDTH, SMALL_WIDTH = 256, 96
+WIDTH, LAPTOP_WIDTH = 256, 96
 # Operands as wide as the longer one, as published, so that a column has digits of both or of neither.
 LAYOUT = "level"
 # Room for the longest answer, and one more than a prime: positions then run in a circle that no wave repeats on.
@@ -30,8 +29,8 @@ def thousand_rows(setting: Setting) -> list[Row]:
     if setting.laptop:
         return [Row("coupled-1000", _laptop().changed(evaluation=measured))]
     test = "D20,D50,D100,D200,D500,D1000"
-    run = _config("D1..20", test, THOUSAND, THOUSAND_CONTEXT, THOUSAND_ROW)
-    return [Row("coupled-1000", run.changed(model={"width": THOUSAND_WIDTH}, evaluation=measured))]
+    run = _config("D1..20", test, TUNING, width=WIDTH, context=THOUSAND_CONTEXT, row=THOUSAND_ROW)
+    return [Row("coupled-1000", run.changed(evaluation=measured))]
 
 
 def two_hundred_rows(setting: Setting) -> list[Row]:
@@ -40,17 +39,18 @@ def two_hundred_rows(setting: Setting) -> list[Row]:
     if setting.laptop:
         return [Row("coupled-200", _laptop().changed(evaluation=measured))]
     test = "D30,D50,D100,D150,D200"
-    run = _config("D1..30", test, TWO_HUNDRED, TWO_HUNDRED_CONTEXT, TWO_HUNDRED_ROW)
+    run = _config("D1..30", test, TUNING, width=WIDTH, context=TWO_HUNDRED_CONTEXT, row=TWO_HUNDRED_ROW)
     return [Row("coupled-200", run.changed(evaluation=measured))]
 
 
-def _config(train: str, test: str, tuning: Tuning, context: int, row: int) -> RunConfig:
-    run = far("add", "coupled", train, test, tuning, layout=LAYOUT, **BY_PLACE, width=SMALL_WIDTH, context=context)
+def _config(train: str, test: str, tuning: Tuning, *, width: int, context: int, row: int) -> RunConfig:
+    run = far("add", "coupled", train, test, tuning, layout=LAYOUT, **BY_PLACE, width=width, context=context)
     return run.changed(data={"row_tokens": row})
 
 
 def _laptop() -> RunConfig:
-    return _config(LAPTOP_TRAIN, LAPTOP_TEST, LAPTOP_TUNING, LAPTOP_CONTEXT, LAPTOP_ROW)
+    shape = {"width": LAPTOP_WIDTH, "context": LAPTOP_CONTEXT, "row": LAPTOP_ROW}
+    return _config(LAPTOP_TRAIN, LAPTOP_TEST, LAPTOP_TUNING, **shape)
 
 
 COUPLED_1000 = Recipe(

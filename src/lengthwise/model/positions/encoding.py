@@ -75,7 +75,8 @@ class Encoding(nn.Module, ABC):
     @abstractmethod
     def attend(self, q: Tensor, k: Tensor, relation: Relation) -> tuple[Tensor, Tensor, Tensor | None]:
         """Queries [M, B, H, Q, D] and keys [M, B, H, K, D] as they meet, and what is added to their product
-        over sqrt(D): something that broadcasts to [M, B, H, Q, K], or nothing."""
+        over sqrt(D): something that broadcasts to [M, B, H, Q, K], or nothing. Keys that come back in front of
+        those given stand for no token: attention to them brings no value."""
 
     def check(self, needed: int) -> None:
         """Refuse positions that do not fit. Whoever builds batches calls this: `forward` cannot without

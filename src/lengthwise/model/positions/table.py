@@ -8,7 +8,7 @@ from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Embedding, Initializer
 from lengthwise.model.positions.encoding import Encoding, Relation
 from lengthwise.model.positions.rotary import turn
-from lengthwise.model.positions.waves import Waves, set_apart
+from lengthwise.model.positions.waves import Waves, set_apart, with_nothing
 
 
 class TableEncoding(Encoding):
@@ -38,4 +38,7 @@ class TableEncoding(Encoding):
         if relation is None:
             return q, k, None
         q, k = turn(q, *relation[:2]), turn(k, *relation[2:4])
-        return (*set_apart(q, k, *relation[4:]), None) if self.by_place else (q, k, None)
+        if self.by_place:
+            q, k = set_apart(q, k, *relation[4:])
+            k = with_nothing(k)
+        return q, k, None

@@ -62,6 +62,17 @@ def set_apart(q: Tensor, k: Tensor, queries: Tensor, keys: Tensor) -> tuple[Tens
     return q, torch.cat([of_keys.expand(*k.shape[:-1], 1), k[..., 1:]], -1)
 
 
+def with_nothing(k: Tensor) -> Tensor:
+    """Before the keys one more, which stands for no token: all that have a place see it alike.
+
+    A query that finds no column falls on it. Else it would see the mean of all digits, and where these are but
+    two, as in 9090 + 9090, that looks like a column of both.
+    """
+    nothing = torch.zeros_like(k[..., :1, :])
+    nothing[..., 0], nothing[..., k.shape[-1] // 2] = 1.0, k.shape[-1] ** 0.5
+    return torch.cat([nothing, k], -2)
+
+
 def _frequencies(count: int, circle: int, generator: torch.Generator) -> Tensor:
     """[count] whole numbers of turns around the circle: of some draws the one whose positions are least alike.
 

@@ -27,6 +27,9 @@ from lengthwise.training.packing import concatenated
 ROW_PROBLEMS = 4
 """How many problems of the longest kind fit into a row by default, where problems are concatenated."""
 
+TURNS = 3
+"""The problem of a row that stands as in evaluation is the first, the second or the third of it."""
+
 Pairs = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 
@@ -89,14 +92,17 @@ class TrainingData:
     def _offset(self, rows: Tensor, problems: Tensor, ids: Tensor) -> Tensor:
         """Of each row [M, B, 1], or, where every problem has its own, of each token [M, B, T].
 
-        The first problem of such a row stands where evaluation puts every problem. A token without a place, as
-        `=` of abacus positions, can learn from it where numbers begin.
+        Where only distances between places matter, one problem of such a row stands where evaluation puts every
+        problem: from it a token without a place, as `=` of abacus positions, learns where numbers begin. Before
+        it stand none, one or two others, by turns, so that such tokens meet all other places too. With a table,
+        rows that stand for that alone would be learned apart from all others.
         """
         if not self.circle:
             return self._drawn(rows).unsqueeze(-1)
         problem = (ids == self.layout.vocabulary.bos).cumsum(-1) - 1
         own = self._drawn(problems).unflatten(1, (-1, self.per_row)).gather(-1, problem)
-        return torch.where(problem > 0, own, 0)
+        as_tested = problem == (rows % TURNS).unsqueeze(-1)
+        return torch.where(as_tested, 0, own) if self.encoding.by_distance else own
 
     def _around(self, positions: Tensor) -> Tensor:
         """What runs beyond the last row goes on at row 1."""

@@ -16,6 +16,8 @@ from lengthwise.model.positions.table import TableEncoding
 class Abacus(TableEncoding):
     """A digit's position is its significance plus the offset; every other token's is 0."""
 
+    signs_read_digits = True
+
     room: ClassVar[int] = 2
     restarts: ClassVar[bool] = True
 

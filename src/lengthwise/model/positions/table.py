@@ -2,6 +2,7 @@
 
 from typing import final
 
+import torch
 from torch import Tensor
 
 from lengthwise.model.config import ModelConfig
@@ -14,6 +15,9 @@ from lengthwise.model.positions.waves import Waves, set_apart, with_nothing
 class TableEncoding(Encoding):
     """Leaves to its subclasses how tokens are numbered. Row 0 is for tokens that have no place."""
 
+    signs_read_digits = False
+    """Whether tokens without a place have to see those with one."""
+
     @final
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
         super().__init__(config, rows, init)
@@ -23,6 +27,11 @@ class TableEncoding(Encoding):
             self.waves = Waves(config, rows - 1, init)
         else:
             self.table = Embedding(init, rows, config.width, std=config.added_position_std)
+
+    @property
+    @final
+    def by_distance(self) -> bool:
+        return self.waves is not None
 
     @final
     def embed(self, positions: Tensor) -> Tensor | None:
@@ -39,6 +48,7 @@ class TableEncoding(Encoding):
             return q, k, None
         q, k = turn(q, *relation[:2]), turn(k, *relation[2:4])
         if self.by_place:
-            q, k = set_apart(q, k, *relation[4:])
+            queries, keys = relation[4:]
+            q, k = set_apart(q, k, torch.ones_like(queries) if self.signs_read_digits else queries, keys)
             k = with_nothing(k)
         return q, k, None

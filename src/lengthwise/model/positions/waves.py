@@ -53,6 +53,7 @@ def set_apart(q: Tensor, k: Tensor, queries: Tensor, keys: Tensor) -> tuple[Tens
     """Let tokens with a place see those with one alone, and those without those without, by their first entry.
 
     Else a query that finds no column falls on signs: of training rows they are a tenth, of a long number nothing.
+    `queries` may have a place for the occasion, to see as those do that have one.
     """
     of_queries, of_keys = (
         torch.where(positions > 0, 1.0, -1.0)[:, :, None, :, None].to(q.dtype) for positions in (queries, keys)

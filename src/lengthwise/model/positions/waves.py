@@ -17,15 +17,16 @@ from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Initializer
 
 DRAWS = 100
-APART = 30.0
-"""Half of what scores differ by between tokens of one kind and of two: no softmax in float32 sees across."""
+APART = 256.0
+"""What scores lose between tokens of two kinds. More than normalized queries and keys can make up for: their
+product grows with the logarithm of the keys, to some 80 among thousands."""
 
 
 class Waves(nn.Module):
     """Cosines and sines [M, B or 1, H, T, D / 2] of the angles of positions 1 to `circle`; 0 is on no circle.
 
     The first half of each head's pairs does not turn, for what depends on tokens; where queries and keys know no
-    tokens, one pair does not.
+    tokens, two pairs do not.
     """
 
     frequency: Tensor
@@ -34,7 +35,7 @@ class Waves(nn.Module):
         super().__init__()
         self.circle = circle
         pairs = config.width // config.heads // 2
-        still = 1 if config.place_attention else pairs // 2
+        still = 2 if config.place_attention else pairs // 2
 
         def drawn(generator: torch.Generator) -> Tensor:
             heads = [_frequencies(pairs - still, circle, generator) for _ in range(config.heads)]
@@ -50,17 +51,27 @@ class Waves(nn.Module):
 
 
 def set_apart(q: Tensor, k: Tensor, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
-    """Let tokens with a place see those with one alone, and those without those without, by their first entry.
+    """Let tokens with a place see those with one alone, and those without those without, by their first entries.
 
     Else a query that finds no column falls on signs: of training rows they are a tenth, of a long number nothing.
-    `queries` may have a place for the occasion, to see as those do that have one.
+    `queries` may have a place for the occasion, to see as those do that have one. Among tokens of a kind nothing
+    is added, so that no digits of their scores are lost.
     """
-    of_queries, of_keys = (
-        torch.where(positions > 0, 1.0, -1.0)[:, :, None, :, None].to(q.dtype) for positions in (queries, keys)
-    )
-    of_queries = of_queries * (APART * q.shape[-1] ** 0.5)
-    q = torch.cat([of_queries.expand(*q.shape[:-1], 1), q[..., 1:]], -1)
-    return q, torch.cat([of_keys.expand(*k.shape[:-1], 1), k[..., 1:]], -1)
+    lost = APART * q.shape[-1] ** 0.5
+    q_without, q_having = _kinds(queries, q)
+    k_without, k_having = _kinds(keys, k)
+    return _beginning(q, lost * q_without, lost * q_having), _beginning(k, -k_having, -k_without)
+
+
+def _kinds(positions: Tensor, like: Tensor) -> tuple[Tensor, Tensor]:
+    """[M, B, 1, T, 1]: 1 for tokens without a place, and for those with one, in the dtype of `like`."""
+    having = (positions > 0)[:, :, None, :, None].to(like.dtype)
+    return 1 - having, having
+
+
+def _beginning(x: Tensor, first: Tensor, second: Tensor) -> Tensor:
+    """[M, B, H, T, D] with these as its first two entries."""
+    return torch.cat([torch.cat([first, second], -1).expand(*x.shape[:-1], 2), x[..., 2:]], -1)
 
 
 def with_nothing(k: Tensor) -> Tensor:
@@ -70,7 +81,7 @@ def with_nothing(k: Tensor) -> Tensor:
     two, as in 9090 + 9090, that looks like a column of both.
     """
     nothing = torch.zeros_like(k[..., :1, :])
-    nothing[..., 0], nothing[..., k.shape[-1] // 2] = 1.0, k.shape[-1] ** 0.5
+    nothing[..., 0], nothing[..., k.shape[-1] // 2] = -1.0, k.shape[-1] ** 0.5
     return torch.cat([nothing, k], -2)
 
 

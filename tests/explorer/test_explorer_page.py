@@ -11,6 +11,8 @@ from browser import DESKTOP, PHONE, chromium, overflows, slides_by_itself, watch
 from playwright.sync_api import Browser, Page, expect
 from serving import serving
 
+from lengthwise.theory.encodings import LAYOUT_FACTS
+
 ROOT = Path(__file__).parent.parent.parent
 IMAGES = ROOT / "docs" / "images"
 SCREENS = [
@@ -132,6 +134,11 @@ def test_what_is_typed_changes_the_prediction_at_once(opened):
     expect(page.locator("#accuracy .column")).to_have_count(6)
     page.get_by_label("positions encoded as").select_option("none")
     expect(page.locator("#learned")).to_contain_text("no prediction")
+
+
+def test_all_layouts_can_be_chosen(opened):
+    options = opened().locator("#layout option").evaluate_all("all => all.map(option => option.value)")
+    assert set(options) == {"", *LAYOUT_FACTS}
 
 
 def test_numbers_above_bars_never_touch(opened):
@@ -257,7 +264,7 @@ def test_a_long_sum_is_shown_whole_in_blocks(opened, size, other):
     expect(page.locator("#inside")).to_contain_text("It depends on", timeout=20_000)
     page.locator("#answer .answer-digit").first.focus()
     expect(page.get_by_label(f"digit 60 of the first number, {a[0]}: 100 %")).to_be_visible()
-    expect(page.locator("#inside")).to_contain_text(re.compile(r"The other \d+ share the remaining \d+ %"))
+    expect(page.locator("#inside")).to_contain_text(re.compile(r"The other \d+ (share|have) .* \d+ %"))
     assert page.locator("#inside .token").count() < 40
     page.set_viewport_size(other)
     expect(page.locator("#answer table")).not_to_have_count(blocks)
@@ -265,36 +272,92 @@ def test_a_long_sum_is_shown_whole_in_blocks(opened, size, other):
     assert read_blocks(page) == [first, second, answered, truth, _]
 
 
-@pytest.mark.parametrize("size", [PHONE, DESKTOP])
-@pytest.mark.parametrize("last_first", [True, False])
-def test_a_sum_of_a_thousand_digits(opened, size, last_first):
-    """Made up: the ones and the 900th digit are wrong."""
-    a, b, truth = "1" * 1_000, "6" * 1_000, "7" * 1_000
-    answer = f"{truth[:100]}8{truth[101:-1]}8"
+def ask_made_up(page: Page, problem: tuple[str, str, str], answer: str, **changes) -> None:
+    """An answer that no model wrote, to a problem (a, b, truth)."""
+    a, b, truth = problem
+    last_first = changes.pop("last_first", True)
     token = {"kind": "digit", "probability": 0.9, "alternatives": [["7", 0.9]]}
+    judged = {"answered": answer, "malformed": None, "right": False, "as_predicted": False} | changes
     lines = [
         {"problem": {"truth": truth, "predicted": truth, "last_digit_first": last_first}},
         *({"token": token | {"text": digit}} for digit in (answer[::-1] if last_first else answer)),
-        {"answer": {"answered": answer, "malformed": None, "right": False, "as_predicted": False}},
+        {"answer": judged},
     ]
+    read, written = len(a) + len(b), len(answer)
+    weights = [[(0, 0.25)], [(0, 0.6), (1, 0.399)]]
     attention = {
-        **{"tokens": ["1"] * 3_000, "prompt_length": 2_000, "places": [["a", 1]] * 2_000, "sharpest": 0},
-        **{"layers": [[[[5, 0.25]]] * 1_000], "no_dependence": "these numbers are long"},
+        **{"tokens": ["1"] * (read + written), "prompt_length": read, "places": [["a", 1]] * read, "sharpest": 0},
+        **{"layers": [[row] * written for row in weights], "no_dependence": "these numbers are long"},
     }
-    page = opened(size=size)
     model = {"name": "far", "shipped": True, "error": None, "task": "add", "symbol": "+", "base": 10}
     model |= {"train": "D1..10", "trained_length": 10, "encoding": "coupled", "operand_digits": 1_000}
     page.route("**/api/models*", lambda route: route.fulfill(json={"models": [model]}))
     page.route("**/api/ask*", lambda route: route.fulfill(body="".join(json.dumps(line) + "\n" for line in lines)))
     page.route("**/api/attention*", lambda route: route.fulfill(json=attention))
     page.evaluate("hash => (location.hash = hash)", f"#ask?model=far&a={a}&b={b}")
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP])
+@pytest.mark.parametrize("last_first", [True, False])
+def test_a_sum_of_a_thousand_digits(opened, size, last_first):
+    """The ones and the 900th digit are wrong."""
+    a, b, truth = "1" * 1_000, "6" * 1_000, "7" * 1_000
+    answer = f"{truth[:100]}8{truth[101:-1]}8"
+    page = opened(size=size)
+    ask_made_up(page, (a, b, truth), answer, last_first=last_first)
     expect(page.locator("#answer-count")).to_have_text(
         "998 of 1000 digits right; first wrong from the right: ones.", timeout=20_000
     )
     assert read_blocks(page) == [a, b, answer, truth, truth]
     assert page.locator("#answer .answer-digit.wrong").all_inner_texts() == ["8", "8"]
     expect(page.locator("#inside")).to_contain_text("These numbers are long.")
-    expect(page.locator("#inside")).to_contain_text("share the remaining 75 %")
+    expect(page.locator("#inside")).to_contain_text("The other 1999 share the remaining 75 %.")
+    page.get_by_label("layer").select_option("1")
+    expect(page.locator("#inside")).to_contain_text("The other 1998 have less than 1 % together.")
+
+
+@pytest.mark.parametrize(
+    ("written", "shown", "wrong", "changes"),
+    [
+        ("00357", "357", "", {"right": True}),
+        ("00057", "057", "0", {}),
+        ("01357", "1357", "1", {}),
+        ("010357", "10357", "10", {}),
+        ("357", "357", "", {"right": True}),
+        ("57", "57", "", {}),
+        ("0357", "0357", "0", {"malformed": "the answer has a zero before its leading digit"}),
+        ("0357", "0357", "0", {"malformed": "that zero", "last_first": False}),
+    ],
+)
+def test_zeros_above_an_answer_are_shown_where_they_matter(opened, written, shown, wrong, changes):
+    """Some layouts fill numbers up with zeros: those above the truth and the answer say nothing, but where zeros
+    make an answer no number they are seen."""
+    page = opened()
+    ask_made_up(page, ("12", "345", "357"), written, **changes)
+    expect(page.locator("#answer-verdict")).not_to_be_empty(timeout=20_000)
+    assert page.locator("#answer-verdict").inner_text().startswith("✓") == changes.get("right", False)
+    for digits, expected in (("", shown), (".wrong", wrong)):
+        assert "".join(page.locator(f"#answer .answer-digit{digits}").all_inner_texts()) == expected
+
+
+def test_digits_are_counted_as_they_are_marked(opened):
+    page, truth = opened(), "10" * 10
+    ask_made_up(page, ("1", "1", truth), "0" * 21 + "10")
+    expect(page.locator("#answer-count")).to_have_text(
+        "11 of 20 digits right; first wrong from the right: thousands."
+    )
+    expect(page.locator("#answer .answer-digit")).to_have_count(20)
+    expect(page.locator("#answer .answer-digit.wrong")).to_have_count(9)
+
+
+def test_an_answer_without_end_is_not_waited_for(browser, server):
+    """Where motion is welcome, digits come one by one: 300 of them would take half a minute."""
+    page = browser.new_page()
+    page.goto(server.address)
+    ask_made_up(page, ("12", "345", "357"), "90" * 150, malformed="it does not end")
+    expect(page.locator("#answer-verdict")).to_contain_text("it does not end", timeout=5_000)
+    expect(page.locator("#answer .answer-digit")).to_have_count(300)
+    page.close()
 
 
 def test_a_short_sum_stands_in_one_table(opened, sum_asked):

@@ -168,7 +168,7 @@ def test_attention_is_of_the_place_that_wrote_each_token(server):
 
 
 def test_what_counts_for_a_look_inside_is_the_problem_asked(server):
-    """Not the 100 digits that the model could read."""
+    """Not the thousand digits that the model could read."""
     parameters = {"model": "coupled-addition", "a": "7" * 60, "b": "9" * 60}
     with server.client() as client:
         attention, dependence = (

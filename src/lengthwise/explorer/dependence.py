@@ -5,8 +5,14 @@ from collections.abc import Iterator
 from threading import Lock
 from typing import NamedTuple
 
-from lengthwise.arithmetic import digit_count, in_base
-from lengthwise.evaluation.failures import decode
+from torch import Tensor
+
+from lengthwise.arithmetic import in_base
+from lengthwise.evaluation.decode import after_prompt
+from lengthwise.evaluation.failures import answer_tokens, decode
+from lengthwise.evaluation.problems import Problems
+from lengthwise.evaluation.score import Subject
+from lengthwise.evaluation.strata import right_answers
 from lengthwise.experiments.load import Run
 from lengthwise.explorer.asking import Sheet
 from lengthwise.explorer.bounds import LOOK_SECONDS
@@ -30,11 +36,9 @@ class Cause(NamedTuple):
 
 
 def dependence(problem: Sheet, pair: tuple[int, int], answer: list[int], computing: Lock) -> list[Cause]:
-    """One cause for each digit of a and of b that the model reads, the least significant first."""
+    """One cause for each digit of a and of b that is read, leading zeros included, the least significant first."""
     run, (a, b) = problem.run, pair
-    places = [
-        (name, place) for name, digits in zip("ab", _digits_read(run, a, b), strict=True) for place in digits
-    ]
+    places = [(name, significance - 1) for name, significance in sorted(filter(None, problem.operand_places))]
     each = max(1, MOST_TOKENS // (len(places) * (problem.prompt_length + len(answer))))
     variants = {place: _variants(run, a, b, place, each) for place in places}
     asked = [pair for pairs in variants.values() for pair in pairs]
@@ -55,16 +59,8 @@ def _digit(run: Run, number: int, place: int) -> str:
     return in_base(number // base**place % base, base)
 
 
-def _digits_read(run: Run, a: int, b: int) -> tuple[range, range]:
-    """All places where a layout has fixed widths, leading zeros included; else those of the number's digits."""
-    layout, base = run.parts.layout, run.config.base
-    if layout.fixed_width:
-        return range(layout.operand_width), range(layout.operand_width)
-    return range(digit_count(a, base)), range(digit_count(b, base))
-
-
 def _variants(run: Run, a: int, b: int, place: tuple[str, int], most: int) -> list[tuple[int, int]]:
-    """The problem with another digit at one place. Where lengths differ, a number keeps its own."""
+    """The problem with another digit at one place. Where lengths differ, no number gets shorter."""
     base, (name, i) = run.config.base, place
     number, unit = (a if name == "a" else b), run.config.base ** place[1]
     old = number // unit % base
@@ -79,15 +75,29 @@ def _variants(run: Run, a: int, b: int, place: tuple[str, int], most: int) -> li
 
 
 def _answers(run: Run, pairs: list[tuple[int, int]], length: int, computing: Lock) -> Iterator[list[int]]:
-    width, base, end = run.parts.layout.operand_width, run.config.base, time.monotonic() + LOOK_SECONDS
+    end = time.monotonic() + LOOK_SECONDS
     for start in range(0, len(pairs), AT_ONCE):
         if time.monotonic() > end:
             raise RefusedError(f"this model is too large for a look inside: allowed are {LOOK_SECONDS:g} s")
-        chunk = zip(*pairs[start : start + AT_ONCE], strict=True)
-        a, b = (from_ints(list(numbers), width, base)[None] for numbers in chunk)
         with computing:
-            (answers,) = decode(run.parts.model, run.parts.layout, run.parts.encoding, (a, b))
+            answers = _written(run, pairs[start : start + AT_ONCE])
         yield from answers[:, :length].tolist()
+
+
+def _written(run: Run, pairs: list[tuple[int, int]]) -> Tensor:
+    """[N, S] One pass shows which answers are the truth; only others are written token by token."""
+    parts, base, layout = run.parts, run.config.base, run.parts.layout
+    a, b = (from_ints(list(numbers), layout.operand_width, base)[None] for numbers in zip(*pairs, strict=True))
+    # Where there is no room for the truth, a part of it is as good a guess as any.
+    room = base**layout.answer_width
+    guess = from_ints([run.config.task_object(*pair) % room for pair in pairs], layout.answer_width, base)[None]
+    subject = Subject(parts.model, layout, parts.encoding)
+    wrong = ~right_answers(subject, Problems("replaced", a, b, "given"), guess)[0]
+    guessed = layout.encode(a, b, guess).spread()
+    answers = after_prompt(guessed.ids, guessed.prompt_length, answer_tokens(layout))
+    if wrong.any():
+        answers[:, wrong] = decode(parts.model, layout, parts.encoding, (a[:, wrong], b[:, wrong]))
+    return answers[0]
 
 
 def _changed(answer: list[int], others: list[list[int]]) -> list[float]:

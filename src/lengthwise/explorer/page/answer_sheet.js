@@ -17,8 +17,9 @@ export class AnswerSheet {
     this.b = clean(question.b);
     this.tokens = [];
     this.buttons = new Map();
-    // The answer's digits, the most significant first.
+    // The answer's digits, the most significant first, and zeros that may only fill up its width.
     this.digits = [];
+    this.zeros = [];
     $("#answer-verdict").textContent = $("#answer-count").textContent = "";
     shown = this;
     this.draw();
@@ -105,8 +106,21 @@ export class AnswerSheet {
     this.put(button);
   }
 
-  // In its block; all is drawn anew only where there is none for it yet.
+  // Where the last digit comes first, a zero above the truth's digits waits for a digit above it.
   put(button) {
+    const { last_digit_first: isReversed, truth } = this.problem;
+    if (isReversed && button.firstChild.data === "0" && this.digits.length >= truth.length)
+      return this.zeros.push(button);
+    this.putZeros();
+    this.place(button);
+  }
+
+  putZeros() {
+    this.zeros.splice(0).forEach((button) => this.place(button));
+  }
+
+  // In its block; all is drawn anew only where there is none for it yet.
+  place(button) {
     const { last_digit_first: isReversed, truth } = this.problem;
     const column = isReversed ? this.digits.length : Math.max(0, truth.length - 1 - this.digits.length);
     isReversed ? this.digits.unshift(button) : this.digits.push(button);
@@ -117,24 +131,15 @@ export class AnswerSheet {
   }
 
   finish(answer) {
+    // What is no number is shown as it was written: a zero too many may be why.
+    if (answer.malformed) this.putZeros();
     // Until now its length was not known.
     if (!this.problem.last_digit_first) this.draw();
-    this.mark();
-    $("#answer-verdict").textContent = verdict(answer);
-    $("#answer-count").textContent = answer.malformed ? "" : digitsRight(answer.answered, this.problem.truth);
-  }
-
-  // Digits that differ from the truth; zeros that only fill up the width are dimmed.
-  mark() {
     const text = this.digits.map((button) => button.firstChild.data).join("");
-    const leading = text.match(/^0*(?=.)/)?.[0].length;
-    const truth = this.problem.truth.padStart(text.length, "0");
-    compared(text, truth)
-      .slice(-text.length)
-      .forEach(({ differs }, i) => {
-        this.digits[i]?.classList.toggle("wrong", differs);
-        this.digits[i]?.classList.toggle("absent", !differs && i < leading);
-      });
+    const differing = compared(text, this.problem.truth).slice(-text.length);
+    this.digits.forEach((button, i) => button.classList.toggle("wrong", differing[i].differs));
+    $("#answer-verdict").textContent = verdict(answer);
+    $("#answer-count").textContent = answer.malformed ? "" : digitsRight(text, this.problem.truth);
   }
 
   select(index) {

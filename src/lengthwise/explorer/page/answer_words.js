@@ -15,8 +15,8 @@ export function verdict(answer) {
 }
 
 // How much of an answer is right, where that cannot be seen at a glance.
-export function digitsRight(answered, truth) {
-  const places = compared(answered, truth).reverse();
+export function digitsRight(text, truth) {
+  const places = compared(text, truth).reverse();
   if (places.length < COUNTED_FROM) return "";
   const wrong = places.flatMap(({ differs }, i) => (differs ? [i] : []));
   const count = `${places.length - wrong.length} of ${places.length} digits right`;

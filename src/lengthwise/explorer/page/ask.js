@@ -135,7 +135,7 @@ async function ask() {
       if (event.problem) sheet.begin(event.problem);
       if (event.token) {
         sheet.add(event.token);
-        await pause(sheet.tokens.length, sheet.problem.truth.length);
+        await pause(sheet.digits.length, sheet.problem.truth.length);
       }
       if (signal.aborted) return;
       if (event.error) return sheet.fail(event.error);
@@ -148,9 +148,10 @@ async function ask() {
   }
 }
 
-// Between digits, so that one sees them come; where they are many, several come at once.
+// Between digits, so that one sees them come; where they are many, several come at once, and what is longer than
+// the truth comes as fast as it is written: some answers do not end.
 function pause(written, digits) {
   const atOnce = Math.ceil((FRAME * digits) / WHOLE);
-  if (written % atOnce || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  if (written >= digits || written % atOnce || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
   return new Promise((done) => setTimeout(done, Math.min(BEAT, (atOnce * WHOLE) / digits)));
 }

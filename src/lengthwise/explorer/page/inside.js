@@ -99,9 +99,7 @@ export class Inside {
   attentionPart() {
     if (!this.attention) return [];
     const all = this.attended(),
-      isShort = areMany(all),
-      told = worthTelling(all);
-    const rest = 100 * (1 - told.reduce((sum, { share }) => sum + share, 0));
+      isShort = areMany(all);
     return [
       h(
         "div",
@@ -114,7 +112,7 @@ export class Inside {
         "p",
         { class: "note" },
         isShort
-          ? `Tokens with at least 1 % of its attention (averaged over heads), in the order read and written. The other ${all.length - told.length} share the remaining ${Math.max(0, rest).toFixed(0)} %.`
+          ? `Tokens with at least 1 % of its attention (averaged over heads), in the order read and written. The other ${others(all)}.`
           : "All that the model had read and written before, in that order, with its attention in % (averaged over heads).",
       ),
     ];
@@ -139,7 +137,8 @@ export class Inside {
       this.draw();
       document.querySelector("#layer").focus();
     };
-    const name = (i) => `${i + 1} of ${layers.length}${i === sharpest ? ", the sharpest" : ""}`;
+    const note = (i) => (layers.length > 1 && i === sharpest ? ", the sharpest" : "");
+    const name = (i) => `${i + 1} of ${layers.length}${note(i)}`;
     return h(
       "select",
       { id: "layer", onchange: choose },
@@ -150,3 +149,11 @@ export class Inside {
 
 const placeName = (operand, significance) =>
   `digit ${significance} of the ${operand === "a" ? "first" : "second"} number`;
+
+// What is left for the tokens that are not told one by one: with sharp attention next to nothing.
+function others(all) {
+  const told = worthTelling(all),
+    percent = 100 * (1 - told.reduce((sum, { share }) => sum + share, 0));
+  const left = percent < 0.5 ? "have less than 1 % together" : `share the remaining ${percent.toFixed(0)} %`;
+  return `${all.length - told.length} ${left}`;
+}

@@ -40,6 +40,12 @@ class RunView:
         return self.config["encoding"]
 
     @property
+    def positions(self) -> str:
+        """The encoding, and whether attention knows nothing else."""
+        by_place = self.config["model"].get("place_attention", False)
+        return f"{self.encoding} by place" if by_place else self.encoding
+
+    @property
     def layout(self) -> str:
         return self.config["layout"] or encoding_facts(self.encoding).layout
 

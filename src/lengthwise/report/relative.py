@@ -58,7 +58,7 @@ def _addition_line(views: Sequence[RunView]) -> tuple[str, ...]:
     n = first.train.length
     words = [verdict.word for view in views for verdict in view.verdicts()]
     return (
-        first.encoding,
+        first.positions,
         str(first.train),
         str(spread(views, learned)),
         *(str(spread(views, lambda view, ref=ref: average(agreements(view, ref)))) for ref in _references(n)),
@@ -104,7 +104,7 @@ def jelassi_table(collection: Collection) -> TextTable | None:
     shown = [str(domain) for domain in tests if domain.length % 5 == 0 or domain.length == longest or longest < 10]
     lines = [
         (
-            views[0].encoding,
+            views[0].positions,
             str(views[0].train),
             *(str(on(views, test)) for test in shown),
             MEASURED[goes_on(views)],

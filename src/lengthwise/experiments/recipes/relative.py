@@ -3,6 +3,7 @@
 from typing import Any
 
 from lengthwise.experiments.config import RunConfig
+from lengthwise.experiments.recipes.far import BY_PLACE, far
 from lengthwise.experiments.recipes.laptop import small
 from lengthwise.experiments.recipes.presets import fast
 from lengthwise.experiments.recipes.recipe import Tuning
@@ -21,6 +22,11 @@ SHAPE: dict[str, Any] = {"normalized_attention": True}
 LAPTOP_SHAPE: dict[str, Any] = {"heads": 4, "dropout": 0.0, "normalized_attention": True}
 # Hundreds of runs that are read by length: digit by digit they would fill tens of megabytes.
 MEASURED: dict[str, Any] = {"details": False, "problems": 2_000}
+# What theory takes for granted, that attention knows positions alone, made true: few steps of a CPU suffice then.
+BY_PLACE_NAME = "coupled-by-place"
+BY_PLACE_TUNING = Tuning(steps=1_000, batch=64, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=500)
+BY_PLACE_SHAPE: dict[str, Any] = {**BY_PLACE, "width": 128, "context": 132}
+BY_PLACE_ROW = 48
 LAPTOP_TRAINING: dict[str, Any] = {"steps": 1_200, "batch": 48, "learning_rate": 1e-3, "weight_decay": 0.1}
 
 
@@ -28,6 +34,12 @@ def run(task: str, train: str, test: str, encoding: str, tuning: Tuning, **chang
     """At full scale. These experiments are ours, so they start from the preset `fast` whatever was asked for."""
     start = fast(task, SIZE).changed(train=train, test=test, encoding=encoding, evaluation=MEASURED, **changes)
     return tuning.applied(start).changed(model=SHAPE)
+
+
+def by_place(train: str, test: str) -> RunConfig:
+    """Sums by one layer that attends by place alone, as in the recipes of long operands."""
+    run_of_ours = far("add", "coupled", train, test, BY_PLACE_TUNING, layout="level", **BY_PLACE_SHAPE)
+    return run_of_ours.changed(data={"row_tokens": BY_PLACE_ROW}, evaluation=MEASURED)
 
 
 def laptop_run(task: str, train: str, test: str, encoding: str, **changes: Any) -> RunConfig:

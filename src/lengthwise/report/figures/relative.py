@@ -160,4 +160,4 @@ def _chain_percents(seeds: Sequence[Curves], chain: int) -> list[float]:
 
 
 def _encoding_and_domain(view: RunView) -> str:
-    return f"{view.encoding}, {view.train}"
+    return f"{view.positions}, {view.train}"

@@ -27,4 +27,4 @@ def last_percents(seeds: Sequence[Curves], domain: str, reference: str = TRUTH) 
 
 
 def encoding_name(view: RunView) -> str:
-    return view.encoding
+    return view.positions

@@ -32,8 +32,8 @@ PACKED = {
     "regularization": (36, 4),
     # Sums of an aligned encoding train apart from its products, abacus' tasks each alone: they differ in length.
     "table1": (68, 27),
-    "relative-addition": (14, 8),
-    "jelassi-5-20": (14, 7),
+    "relative-addition": (16, 10),
+    "jelassi-5-20": (16, 8),
     "modular-relative": (14, 8),
     "multiplication-relative": (28, 14),
     "coupled-1000": (1, 1),

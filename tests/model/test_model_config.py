@@ -43,6 +43,13 @@ def test_waves_need_even_heads_and_places_need_waves():
         ModelConfig.named("nano", place_attention=True)
 
 
+def test_a_head_that_attends_by_place_has_a_pair_that_turns():
+    options = {"heads": 2, "position_waves": True, "place_attention": True}
+    ModelConfig(width=12, **options)
+    with pytest.raises(InputError, match="width of a head is 4: allowed with place_attention are 6 and more"):
+        ModelConfig(width=8, **options)
+
+
 @pytest.mark.parametrize(
     "bad",
     [

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from far_runs import ABACUS, COUPLED, abacus_run, coupled_run, plain_run, upward_run
+from far_runs import ABACUS, COUPLED, abacus_run, coupled_run, measured, needed, plain_run, upward_run
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_hex
 
@@ -113,16 +113,59 @@ def test_the_map_has_the_mean_over_seeds(results):
     assert (square.get_width(), square.get_height()) == (2, 2)
 
 
-def test_first_wrong_margin_and_attention(results):
+@pytest.mark.parametrize("tasks", [("add",), ("add", "mul")])
+def test_maps_are_square_and_fill_their_figure(tmp_path, tasks):
+    figure = FIGURES["abacus-100"].draw([abacus_run(tmp_path, task=task) for task in tasks])
+    figure.draw_without_rendering()
+    *maps, _ = figure.axes
+    named = {"add": "sums, trained on up to 2 digits", "mul": "products, trained on up to 2 digits"}
+    assert [ax.get_title() for ax in maps] == [named[task] for task in tasks]
+    sides = [side for ax in maps for side in ax.get_window_extent().size]
+    assert sides == pytest.approx([2.55 * figure.dpi] * len(sides), rel=0.03), "as large with one as with two"
+    drawn, page = figure.get_tightbbox(), figure.get_size_inches()
+    assert drawn.width > 0.9 * page[0] and drawn.height > 0.9 * page[1]
+    assert drawn.x0 >= 0 and drawn.y0 >= 0 and drawn.x1 <= page[0] and drawn.y1 <= page[1]
+
+
+def test_first_wrong_and_margin(results):
     wrong = draw(results, "first-wrong-coupled-1000").axes[0]
     assert len(wrong.lines) == 2, "where all are right there is nothing to draw"
     assert list(wrong.lines[0].get_ydata()) == pytest.approx([0] * 9 + [80, 20])
     margin = draw(results, "margin-coupled-1000").axes[0]
     assert line(margin, COLOURS[0]) == [[9, 3, -1]]
     assert line(margin, COLOURS[1]) == [[7, 1, -3]]
-    attention = draw(results, "attention-coupled-1000").axes[0]
-    assert line(attention, COLOURS[1], "x") == [[pytest.approx(20)] * 3] * 2, "both heads of layer 2"
-    assert line(attention, COLOURS[0], "o") == [[pytest.approx(20)] * 3, [pytest.approx(40)] * 3]
+
+
+def test_attention_has_every_run_and_layer_for_itself_and_heads_by_rank(results):
+    panels = draw(results, "attention-coupled-1000").axes
+    places = [(seed, layer) for seed in (1, 2, 3) for layer in (1, 2)]
+    assert [ax.get_title() for ax in panels] == [f"coupled\nseed {s}, layer {layer}" for s, layer in places]
+    for ax, (seed, layer) in zip(panels, places, strict=True):
+        for rank in (1, 2):
+            share = 100 * needed(layer, rank, seed)
+            assert line(ax, COLOURS[rank - 1], "o") == [[pytest.approx(share)] * 3], "whatever the head's number"
+            assert line(ax, COLOURS[rank - 1], "x") == [[pytest.approx(share / 2)] * 3], "of the same head"
+
+
+def test_attention_of_one_run_and_layer_needs_no_number(tmp_path):
+    def heads(count):
+        return lambda make: [
+            make(f"D{n}", f"{metric}:1:{head}", value=0.1)
+            for n in (2, 5, 20)
+            for metric in ("attention", "on_column")
+            for head in range(1, count + 1)
+        ]
+
+    for count in (4, 9):
+        view = measured(tmp_path / str(count), COUPLED, "coupled-1000-s1", heads(count))
+        figure = FIGURES["attention-coupled-1000"].draw([view])
+        (axes,) = figure.axes
+        assert axes.get_title() == "coupled"
+        looks = {(line.get_color(), line.get_linestyle()) for line in axes.lines}
+        assert len(looks) == len(axes.lines) == 2 * count, "no two alike"
+        (legend,) = figure.legends
+        ranks = [text.get_text() for text in legend.get_texts()][2:]
+        assert ranks[:4] == ["head with most there", "2nd", "3rd", "4th"] and len(ranks) == count
 
 
 def test_runs_that_were_not_looked_into_give_no_such_figure(tmp_path):

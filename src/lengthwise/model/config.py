@@ -22,6 +22,9 @@ SIZES: Mapping[str, Mapping[str, int]] = MappingProxyType(
     }
 )
 
+LEAST_PLACE_WIDTH = 6
+"""Entries of a head that attends by place: two pairs that do not turn and one that does."""
+
 
 class ModelConfig(Config):
     """A decoder-only transformer; the defaults are those of nanoGPT at the paper's size."""
@@ -58,7 +61,7 @@ class ModelConfig(Config):
     place_attention: bool = False
     """Whether queries and keys are learned vectors, alike for all tokens, that positions alone tell apart:
     attention then cannot depend on what stands where, and finds a column among thousands as among dozens. With
-    position_waves."""
+    position_waves. A head that finds nothing where it looks then brings nothing."""
 
     context: PositiveInt | None = None
     """Rows of a learned position table, or the range that randomized positions come from; by default as many
@@ -92,6 +95,11 @@ class ModelConfig(Config):
         head_width = self.width // self.heads
         if self.position_waves and head_width % 2:
             raise InputError(f"the width of a head is {head_width}: allowed with position_waves are even ones")
+        if self.place_attention and head_width < LEAST_PLACE_WIDTH:
+            raise InputError(
+                f"the width of a head is {head_width}: "
+                f"allowed with place_attention are {LEAST_PLACE_WIDTH} and more, as two pairs do not turn"
+            )
         return self
 
     @property

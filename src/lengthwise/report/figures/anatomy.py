@@ -1,7 +1,8 @@
 """Figures of why long answers are right or wrong: first wrong digit, margin and attention by length."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
+from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -20,16 +21,29 @@ from lengthwise.report.figures.style import (
     outer_labels,
     panels,
     percent_axis,
+    rank_colours,
     side_legend,
     theory_line,
     top_legend,
 )
 
+COLUMNS = 4
 TENTHS = 10
 END = TENTHS + 1
 """Where a first wrong token is drawn that is no digit."""
 
-HEAD_STYLES: tuple[LineStyle, ...] = ("-", "--", ":")
+SHARES: tuple[tuple[str, str, LineStyle, str], ...] = (
+    ("on_column", "on digits needed", "-", "o"),
+    ("attention", "largest weight", "--", "x"),
+)
+"""Measurements of a head: metric, name, and how they are drawn."""
+
+
+class Head(NamedTuple):
+    curves: Curves
+    layer: int
+    number: int
+    """From 1 on, as the layer."""
 
 
 def first_wrong(views: Sequence[RunView]) -> Figure | None:
@@ -72,30 +86,35 @@ def margin_by_length(views: Sequence[RunView]) -> Figure | None:
 
 
 def attention_by_length(views: Sequence[RunView]) -> Figure | None:
-    """A panel for each encoding, a line for each head: how much of its attention lies on the digits needed, and
-    the largest weight on any token."""
-    groups = _with(views, lambda curves, domain: bool(_heads(curves, domain)))
+    """A panel for each run and layer, a colour for each head: how much of its attention lies on the digits needed,
+    and the largest weight on any token.
+
+    What one seed's head 1 does, head 3 of another may do: no two runs are averaged, and colours go by rank.
+    """
+    groups = _with(views, lambda curves, domain: curves.last("on_column:1:1", str(domain)) is not None)
     if not groups:
         return None
-    figure, axes = _panels(len(groups))
-    shown: dict[tuple[int, int], tuple[str, LineStyle]] = {}
-    for ax, (label, seeds) in zip(axes, groups.items(), strict=True):
-        draw_trained(ax, seeds[0].view)
-        for layer, head in _heads(seeds[0], single_lengths(seeds[0].view)[0]):
-            style = COLOURS[(layer - 1) % len(COLOURS)], HEAD_STYLES[(head - 1) % len(HEAD_STYLES)]
-            shown[layer, head] = style
-            _draw_value(ax, seeds, f"on_column:{layer}:{head}", *style, scale=100, marker="o")
-            _draw_value(ax, seeds, f"attention:{layer}:{head}", *style, scale=100, marker="x")
+    shown = [panel for label, seeds in groups.items() for panel in _titled_heads(label, seeds)]
+    colours = rank_colours(max(len(heads) for _, heads in shown))
+    figure, axes = _panels(len(shown))
+    for ax, (title, heads) in zip(axes, shown, strict=True):
+        draw_trained(ax, heads[0].curves.view)
+        for rank, head in enumerate(heads):
+            # Where heads do alike, the thinner line shows on the wider one.
+            look = {"scale": 100, "width": 1 + 0.3 * (len(heads) - 1 - rank)}
+            for metric, _, style, marker in SHARES:
+                name = f"{metric}:{head.layer}:{head.number}"
+                _draw_value(ax, [head.curves], name, colours[rank], style, marker=marker, **look)
         percent_axis(ax)
-        ax.set_title(label)
+        ax.set_title(title)
     outer_labels(figure, "digits of the longer operand (grey: trained)", "share of attention (%)")
-    heads = [key(f"layer {layer}, head {head}", *style) for (layer, head), style in sorted(shown.items())]
-    side_legend(figure, [*heads, key("on digits needed", GREY, "", "o"), key("largest weight", GREY, "", "x")])
+    ranks = [key(_rank_name(rank), colour) for rank, colour in enumerate(colours, start=1)]
+    top_legend(figure, [*(key(name, GREY, style, marker) for _, name, style, marker in SHARES), *ranks])
     return figure
 
 
 def _panels(count: int) -> tuple[Figure, list[Axes]]:
-    return panels(count, columns=4, height=2.2 if count == 1 else 1.4)
+    return panels(count, columns=COLUMNS, height=2.2 if count <= COLUMNS else 1.4)
 
 
 def _with(views: Sequence[RunView], holds: Callable[[Curves, Domain], bool]) -> dict[str, list[Curves]]:
@@ -115,16 +134,28 @@ def _tenths(curves: Curves, domain: Domain) -> list[float] | None:
     return None if found[0] is None else [100 * share(record) for record in found if record is not None]
 
 
-def _heads(curves: Curves, domain: Domain) -> list[tuple[int, int]]:
-    """Layers and heads that are told, both from 1 on."""
-    found: list[tuple[int, int]] = []
-    layer = head = 1
-    while curves.last(f"attention:{layer}:{head}", str(domain)) is not None:
-        while curves.last(f"attention:{layer}:{head}", str(domain)) is not None:
-            found.append((layer, head))
-            head += 1
-        layer, head = layer + 1, 1
-    return found
+def _titled_heads(label: str, seeds: Sequence[Curves]) -> Iterator[tuple[str, list[Head]]]:
+    """For each run of an encoding and each layer, what tells it apart and its heads."""
+    for curves in seeds:
+        layers = curves.numbered("on_column")
+        for layer in layers:
+            seed = [f"seed {curves.view.seed}"] if len(seeds) > 1 else []
+            its_layer = [f"layer {layer}"] if len(layers) > 1 else []
+            yield "\n".join(filter(None, (label, ", ".join(seed + its_layer)))), ranked_heads(curves, layer)
+
+
+def ranked_heads(curves: Curves, layer: int) -> list[Head]:
+    """First the one that has the most attention on the digits needed, at the shortest length tested."""
+    shortest = str(single_lengths(curves.view)[0])
+    found: dict[int, float] = {}
+    while (record := curves.last(f"on_column:{layer}:{len(found) + 1}", shortest)) is not None:
+        assert record.value is not None
+        found[len(found) + 1] = record.value
+    return [Head(curves, layer, number) for number in sorted(found, key=lambda number: -found[number])]
+
+
+def _rank_name(rank: int) -> str:
+    return {1: "head with most there", 2: "2nd", 3: "3rd"}.get(rank, f"{rank}th")
 
 
 def _draw_value(
@@ -136,6 +167,7 @@ def _draw_value(
     *,
     scale: float = 1,
     marker: str = "o",
+    width: float = 1,
 ) -> None:
     """The mean over seeds, by length."""
     points: list[tuple[int, float]] = []
@@ -145,6 +177,5 @@ def _draw_value(
         if values:
             points.append((domain.length, fmean(values)))
     if points:
-        axes.plot(
-            *zip(*points, strict=True), color=colour, linestyle=style, marker=marker, markersize=3, linewidth=1
-        )
+        look = {"marker": marker, "markersize": 2 + width, "linewidth": width}
+        axes.plot(*zip(*points, strict=True), color=colour, linestyle=style, **look)

@@ -23,10 +23,11 @@ from lengthwise.report.figures.style import (
     outer_labels,
     panels,
     percent_axis,
-    separate_panels,
     side_legend,
+    square_panels,
 )
 
+ANSWERS = {"add": "sums", "mul": "products"}
 SETS = ("lopsided", "carry", "alternating")
 CLOSEST = 1.3
 """Of lengths on a logarithmic axis whose quotient is less, one alone is named: the names would touch."""
@@ -93,19 +94,25 @@ def pair_map(views: Sequence[RunView]) -> Figure | None:
     groups = {label: seeds for label, seeds in grouped(views, _task).items() if pair_shares(seeds[0].view)}
     if not groups:
         return None
-    figure, axes = separate_panels(len(groups), height=2.9)
+    figure, axes = square_panels(len(groups), side=2.55)
     image = None
     for ax, (label, seeds) in zip(axes, groups.items(), strict=True):
         lengths, cells = pair_cells([curves.view for curves in seeds])
         edges = [0, *lengths]
         image = ax.pcolormesh(edges, edges, cells, cmap=blues(), vmin=0, vmax=100)
-        trained = seeds[0].view.train.length
-        ax.add_patch(Rectangle((0, 0), trained, trained, fill=False, edgecolor=COLOURS[1], linewidth=1.5))
-        ax.set(title=label, xlim=(0, lengths[-1]), ylim=(0, lengths[-1]), aspect="equal")
+        _outline(ax, seeds[0].view.train.length)
+        ax.set(title=label, xlim=(0, lengths[-1]), ylim=(0, lengths[-1]))
         ax.set_xlabel("digits of b")
         ax.set_ylabel("digits of a")
     add_scale(figure, image, axes, "right answers (%)")
     return figure
+
+
+def _outline(axes: Axes, length: int) -> None:
+    """The trained square, all of it: its lower and left edges lie on the axes."""
+    square = Rectangle((0, 0), length, length, fill=False, edgecolor=COLOURS[1], linewidth=1.5)
+    square.set(clip_on=False, zorder=3)
+    axes.add_patch(square)
 
 
 def pair_cells(views: Sequence[RunView]) -> tuple[list[int], np.ndarray]:
@@ -118,4 +125,4 @@ def pair_cells(views: Sequence[RunView]) -> tuple[list[int], np.ndarray]:
 
 
 def _task(view: RunView) -> str:
-    return f"{view.task} on {view.train}"
+    return f"{ANSWERS[view.task.operation]}, trained on up to {view.train.length} digits"

@@ -66,12 +66,20 @@ def _attention(family: str) -> FigureSpec:
         name=f"attention-{family}",
         title=f"Does attention stay sharp: {LENGTHS[family]}",
         caption=(
-            "For each head, when an answer digit is written: how much of its attention lies on the operand "
-            "digits of that column and of the one below (dots), and the largest weight on any one token "
-            "(crosses). A head that finds its digits among hundreds as it did among twenty stays level to the "
-            "right of the grey; one that falls is spread thin over too many keys."
+            "Each panel is one run, or one layer of it, and each colour one of its heads, ranked by the solid "
+            "line at the shortest length because the number of a head means nothing across seeds: when an "
+            "answer digit is written, the solid line is how much of a head's attention lies on the operand "
+            "digits of that column and of the one below, the dashed one its largest weight on any one token. A "
+            "head whose lines stay level to the right of the grey finds its digits among hundreds as it did "
+            "among twenty, and one whose lines fall loses them: a head that reads two operand digits alone has "
+            "100 % and 50 %, one that reads the answer's digit of the column below as well, which is not "
+            "counted, 67 % and 33 %, and one at 0 % looks elsewhere or, where attention goes by place, at "
+            "nothing."
         ),
-        alt="Share of attention on needed digits and largest weight against operand length, a line for each head.",
+        alt=(
+            "Share of attention on needed digits and largest weight against operand length: a panel for each "
+            "run, a colour for each head."
+        ),
         runs=(f"{family}-",),
         picture=anatomy.attention_by_length,
     )
@@ -79,11 +87,11 @@ def _attention(family: str) -> FigureSpec:
 
 PAIRS = FigureSpec(
     name="abacus-100",
-    title="Every pair of operand lengths",
+    title="Right answers by the lengths of both operands",
     caption=(
         "The share of right answers by the lengths of both operands: dark is all, white none, and the orange "
         "square holds the pairs of lengths trained on. What is dark outside the square was never shown in "
-        "training, and a pale border would say that one operand may be long but not both."
+        "training, and a pale upper right corner would say that one operand may be long but not both."
     ),
     alt="Heat maps of accuracy by the lengths of both operands, the trained square outlined.",
     runs=("abacus-100-",),

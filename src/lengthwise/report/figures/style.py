@@ -103,6 +103,13 @@ def separate_panels(count: int, height: float) -> tuple[Figure, list[Axes]]:
     return figure, figure.subplots(1, count, squeeze=False)[0].tolist()
 
 
+def square_panels(count: int, side: float) -> tuple[Figure, list[Axes]]:
+    """Square panels side by side that share no axis, with room for a scale at the right: as wide as they need."""
+    size = count * (side + 0.5) + 0.75, side + 0.6
+    figure = Figure(figsize=size, layout="compressed")
+    return figure, figure.subplots(1, count, squeeze=False, subplot_kw={"box_aspect": 1})[0].tolist()
+
+
 def _grid(rows: int, columns: int, height: float, share_heights: bool = True) -> tuple[Figure, list[list[Axes]]]:
     figure = Figure(figsize=(WIDTH, rows * height + 0.4), layout="constrained")
     sharey = "row" if share_heights else False
@@ -119,6 +126,11 @@ def ordered_colours(count: int) -> list[str]:
     """Colours for an order, such as digits or lengths, from dark to light."""
     scale = mpl.colormaps["viridis"]
     return [to_hex(scale(0.9 * k / max(1, count - 1))) for k in range(count)]
+
+
+def rank_colours(count: int) -> Sequence[str]:
+    """Colours for ranks, whose lines may lie on each other: far apart while there are enough of them."""
+    return COLOURS[:count] if count <= len(COLOURS) else ordered_colours(count)
 
 
 def blues() -> Colormap:

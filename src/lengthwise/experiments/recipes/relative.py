@@ -22,9 +22,9 @@ SHAPE: dict[str, Any] = {"normalized_attention": True}
 LAPTOP_SHAPE: dict[str, Any] = {"heads": 4, "dropout": 0.0, "normalized_attention": True}
 # Hundreds of runs that are read by length: digit by digit they would fill tens of megabytes.
 MEASURED: dict[str, Any] = {"details": False, "problems": 2_000}
-# What theory takes for granted, that attention knows positions alone, made true: few steps of a CPU suffice then.
+# What theory takes for granted, that attention knows positions alone, made true.
 BY_PLACE_NAME = "coupled-by-place"
-BY_PLACE_TUNING = Tuning(steps=1_000, batch=64, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=500)
+BY_PLACE_TUNING = Tuning(steps=3_000, batch=128, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=1_500)
 BY_PLACE_SHAPE: dict[str, Any] = {**BY_PLACE, "width": 128, "context": 132}
 BY_PLACE_ROW = 48
 LAPTOP_TRAINING: dict[str, Any] = {"steps": 1_200, "batch": 48, "learning_rate": 1e-3, "weight_decay": 0.1}

@@ -11,7 +11,7 @@ PRODUCTS = Tuning(steps=8_000, batch=128, dropout=0.0, decay=0.05, evaluate_ever
 # Of sums, one more than a prime; rows a little longer than the longest problem: both as for coupled positions.
 SUMS_CONTEXT, SUMS_ROW = 402, 72
 PRODUCTS_CONTEXT = 200
-LAPTOP_WIDTH, LAPTOP_CONTEXT, LAPTOP_ROW = 128, 132, 40
+LAPTOP_WIDTH, LAPTOP_CONTEXT, LAPTOP_ROW = 128, 132, 60
 # Their best models apply a block of layers several times, the input added anew each time.
 LOOPED: dict[str, Any] = {"layers": 4, "loops": 4, "heads": 4, "width": 256}
 SUMS_A_CELL, PRODUCTS_A_CELL, LAPTOP_A_CELL = 100, 100, 20

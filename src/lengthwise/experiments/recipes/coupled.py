@@ -6,14 +6,15 @@ from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning
 
 # Embeddings and head, which AdamW trains, take a high rate here.
 TUNING = Tuning(steps=4_000, batch=128, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=1_000)
-LAPTOP_TUNING = Tuning(steps=800, batch=60, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=200)
-WIDTH, LAPTOP_WIDTH = 256, 96
+LAPTOP_TUNING = Tuning(steps=1_200, batch=36, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=300)
+WIDTH, LAPTOP_WIDTH = 256, 128
 # Operands as wide as the longer one, as published, so that a column has digits of both or of neither.
 LAYOUT = "level"
 # Room for the longest answer, and one more than a prime: positions then run in a circle that no wave repeats on.
 THOUSAND_CONTEXT, TWO_HUNDRED_CONTEXT, LAPTOP_CONTEXT = 1_032, 402, 132
-# Tokens of a row: a little more than the longest problem, as a head finds its column sooner among few keys.
-THOUSAND_ROW, TWO_HUNDRED_ROW, LAPTOP_ROW = 72, 104, 36
+# Tokens of a row: little more than the longest problem, as a head finds its column sooner among few keys. Where
+# problems are short, so few would show a head too little of what it must not take for its column.
+THOUSAND_ROW, TWO_HUNDRED_ROW, LAPTOP_ROW = 72, 104, 60
 SETS = ("lopsided", "carry", "alternating")
 SEEDS = 3
 """The claim is about every seed, so that one is not enough."""

@@ -56,3 +56,13 @@ def test_the_sharpest_layer_attends_to_the_fewest_tokens():
     even, one, two = torch.full((3, 4), 0.25), torch.eye(4)[:3], torch.tensor([[0.5, 0.5, 0.0, 0.0]]).expand(3, 4)
     assert sharpest([even, two]) == 1
     assert sharpest([even, one, two]) == 1
+
+
+def test_a_layer_that_looks_at_nothing_is_not_the_sharpest():
+    even, one, two = torch.full((3, 4), 0.25), torch.eye(4)[:3], torch.tensor([[0.5, 0.5, 0.0, 0.0]]).expand(3, 4)
+    for nearly in (0.0, 1e-30, 0.01):
+        assert sharpest([nearly * even, nearly * one, two]) == 2
+    assert sharpest([even, two, 0.73 * one]) == 2, "to one token, and the rest to none"
+    some = torch.tensor([[1.0], [1.0], [0.001]])
+    assert sharpest([two, some * one]) == 1, "a row that finds nothing says little"
+    assert sharpest([two, some * even]) == 0

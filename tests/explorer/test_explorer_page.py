@@ -245,6 +245,21 @@ def read_blocks(page: Page) -> list[str]:
     return ["".join(d["text"] for table in tables for d in table[row]["digits"]) for row in range(len(LABELS))]
 
 
+def tells_all_attention(page: Page, tokens_before: int) -> None:
+    """The shares of the tokens shown, of nothing and of the other tokens are all there is, but for rounding."""
+    shown = (
+        page.locator("#inside .tokens")
+        .last.locator(".token")
+        .evaluate_all("all => all.map(token => Number(token.style.getPropertyValue('--share')))")
+    )
+    told = page.locator("#inside .note").last.inner_text()
+    nothing = re.search(r"(\d+) % of its attention is on nothing", told)
+    rest = re.search(r"The other (\d+) tokens (?:share the remaining (\d+) %|have less than 1 % together)\.", told)
+    assert rest and int(rest[1]) == tokens_before - len(shown)
+    percent = [100 * sum(shown), int(nothing[1] if nothing else 0), int(rest[2] or 0)]
+    assert sum(percent) == pytest.approx(100, abs=1.1), percent
+
+
 @pytest.mark.parametrize(("size", "other"), [(PHONE, DESKTOP), (DESKTOP, PHONE)])
 def test_a_long_sum_is_shown_whole_in_blocks(opened, size, other):
     a, b = LONG
@@ -262,9 +277,13 @@ def test_a_long_sum_is_shown_whole_in_blocks(opened, size, other):
     )
     expect(page.locator("#answer-count")).to_contain_text(f"{sum(right)} of 60 digits right")
     expect(page.locator("#inside")).to_contain_text("It depends on", timeout=20_000)
+    page.locator("#answer .answer-digit").last.focus()
+    expect(page.get_by_label(f"digit 1 of the first number, {a[-1]}: 100 %")).to_be_visible()
+    expect(page.locator("#inside")).to_contain_text("on nothing")
+    tells_all_attention(page, tokens_before=1 + 60 + 1 + 60 + 1)
     page.locator("#answer .answer-digit").first.focus()
     expect(page.get_by_label(f"digit 60 of the first number, {a[0]}: 100 %")).to_be_visible()
-    expect(page.locator("#inside")).to_contain_text(re.compile(r"The other \d+ (share|have) .* \d+ %"))
+    tells_all_attention(page, tokens_before=1 + 60 + 1 + 60 + 1 + 59)
     assert page.locator("#inside .token").count() < 40
     page.set_viewport_size(other)
     expect(page.locator("#answer table")).not_to_have_count(blocks)
@@ -275,7 +294,7 @@ def test_a_long_sum_is_shown_whole_in_blocks(opened, size, other):
 def ask_made_up(page: Page, problem: tuple[str, str, str], answer: str, **changes) -> None:
     """An answer that no model wrote, to a problem (a, b, truth)."""
     a, b, truth = problem
-    last_first = changes.pop("last_first", True)
+    last_first, nothing = changes.pop("last_first", True), changes.pop("nothing", None)
     token = {"kind": "digit", "probability": 0.9, "alternatives": [["7", 0.9]]}
     judged = {"answered": answer, "malformed": None, "right": False, "as_predicted": False} | changes
     lines = [
@@ -287,7 +306,8 @@ def ask_made_up(page: Page, problem: tuple[str, str, str], answer: str, **change
     weights = [[(0, 0.25)], [(0, 0.6), (1, 0.399)]]
     attention = {
         **{"tokens": ["1"] * (read + written), "prompt_length": read, "places": [["a", 1]] * read, "sharpest": 0},
-        **{"layers": [[row] * written for row in weights], "no_dependence": "these numbers are long"},
+        **{"layers": [[row] * written for row in weights], "nothing": nothing},
+        "no_dependence": "these numbers are long",
     }
     model = {"name": "far", "shipped": True, "error": None, "task": "add", "symbol": "+", "base": 10}
     model |= {"train": "D1..10", "trained_length": 10, "encoding": "coupled", "operand_digits": 1_000}
@@ -311,9 +331,22 @@ def test_a_sum_of_a_thousand_digits(opened, size, last_first):
     assert read_blocks(page) == [a, b, answer, truth, truth]
     assert page.locator("#answer .answer-digit.wrong").all_inner_texts() == ["8", "8"]
     expect(page.locator("#inside")).to_contain_text("These numbers are long.")
-    expect(page.locator("#inside")).to_contain_text("The other 1999 share the remaining 75 %.")
+    expect(page.locator("#inside")).to_contain_text("The other 1999 tokens share the remaining 75 %.")
     page.get_by_label("layer").select_option("1")
-    expect(page.locator("#inside")).to_contain_text("The other 1998 have less than 1 % together.")
+    expect(page.locator("#inside")).to_contain_text("The other 1998 tokens have less than 1 % together.")
+
+
+@pytest.mark.parametrize("digits", [3, 100])
+def test_attention_on_nothing_is_told_apart_from_that_to_other_tokens(opened, digits):
+    page = opened()
+    number, truth = "1" * digits, "2" * digits
+    ask_made_up(page, (number, number, truth), truth, nothing=[[0.27] * digits, [0.0009] * digits])
+    note = page.locator("#inside .note").last
+    expect(note).to_contain_text("27 % of its attention is on nothing: no token stands where it looked.")
+    if digits > 3:
+        expect(note).to_contain_text("The other 199 tokens share the remaining 48 %.")
+    page.get_by_label("layer").select_option("1")
+    expect(note).not_to_contain_text("nothing")
 
 
 @pytest.mark.parametrize(

@@ -8,20 +8,29 @@ from test_asking import LAYOUTS, untrained
 
 from lengthwise.errors import InputError
 from lengthwise.evaluation.attention import attention_weights
+from lengthwise.experiments.load import Run
 from lengthwise.explorer import looking
 from lengthwise.explorer.asking import sheet, spell
 
 
-@pytest.mark.parametrize(("layout", "encoding"), [*LAYOUTS, ("aligned", "alibi")])
+def by_place() -> Run:
+    """A run whose model can look at nothing."""
+    return untrained("level", "coupled", model={"position_waves": True, "place_attention": True})
+
+
+@pytest.mark.parametrize(("layout", "encoding"), [*LAYOUTS, ("aligned", "alibi"), ("level", "by place")])
 def test_attention_is_that_of_a_whole_pass_at_the_places_that_wrote(layout, encoding, monkeypatch):
     monkeypatch.setattr(looking, "AT_ONCE", 2)
-    run = untrained(layout, encoding)
+    run = by_place() if encoding == "by place" else untrained(layout, encoding)
     problem = sheet(run, 12, 1)
     answer = [written.token for written in spell(problem, Lock())]
     layers = looking.attended(problem, answer, Lock())
-    for layer, whole in zip(layers, attention_weights(run.parts.model, *problem.sequence(answer)), strict=True):
+    passed = attention_weights(run.parts.model, *problem.sequence(answer))
+    for (layer, nothing), whole in zip(layers, passed, strict=True):
         expected = whole[0, 0].mean(0)[problem.prompt_length - 1 : -1]
         torch.testing.assert_close(layer, expected)
+        torch.testing.assert_close(layer.sum(-1) + nothing, torch.ones(len(answer)))
+        assert (nothing > 0.01).any() == run.config.model.place_attention
         told = torch.zeros_like(layer)
         for row, places in enumerate(looking.noticeable(layer)):
             for place, weight in places:

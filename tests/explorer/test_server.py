@@ -157,6 +157,7 @@ def test_attention_is_of_the_place_that_wrote_each_token(server):
     with server.client() as client:
         reply = client.get("/api/attention", params={"model": "addition", "a": "12", "b": "34"}).json()
     read, whole = reply["prompt_length"], len(reply["tokens"])
+    assert reply["nothing"] is None
     assert len(reply["places"]) == read and reply["no_dependence"] is None
     for layer in reply["layers"]:
         assert len(layer) == whole - read
@@ -175,6 +176,10 @@ def test_what_counts_for_a_look_inside_is_the_problem_asked(server):
             client.get(f"/api/{look}", params=parameters, timeout=30) for look in ("attention", "dependence")
         )
     assert attention.json()["no_dependence"] is None and len(attention.json()["tokens"]) > 180
+    (layer,), (nothing,) = attention.json()["layers"], attention.json()["nothing"]
+    for row, share in zip(layer, nothing, strict=True):
+        assert 0 <= share <= 1.0001 - sum(weight for _, weight in row)
+    assert max(nothing) > 0.1
     causes = dependence.json()["causes"]
     assert [(c["operand"], c["significance"]) for c in causes] == [(n, i + 1) for n in "ab" for i in range(60)]
     # A model that errs may keep a wrong digit.

@@ -24,16 +24,17 @@ class Met(NamedTuple):
     """So many of the keys, the first, stand for no token."""
 
     def weights(self) -> Tensor:
-        """softmax(q k / sqrt(D) + bias), over the keys up to each query's own: float32 [M, B, H, Q, K].
+        """Those of tokens. Where keys stand for no token, they sum to less than one."""
+        return self.all_weights()[..., self.spare :]
 
-        Of keys that stand for no token there is none; the weights then sum to less than one.
-        """
+    def all_weights(self) -> Tensor:
+        """softmax(q k / sqrt(D) + bias), over the keys up to each query's own: float32 [M, B, H, Q, K]."""
         scores = self.q.float() @ self.k.float().mT / math.sqrt(self.q.shape[-1])
         if self.bias is not None:
             scores = scores + self.bias
         queries, keys = scores.shape[-2:]
         later = torch.ones(queries, keys, dtype=torch.bool, device=scores.device).triu(keys - queries + 1)
-        return scores.masked_fill(later, -math.inf).softmax(-1)[..., self.spare :]
+        return scores.masked_fill(later, -math.inf).softmax(-1)
 
     def some(self, first: int, last: int) -> "Met":
         """Queries `first` to `last` - 1 alone, with the keys that these may see."""
@@ -78,9 +79,13 @@ def attention_weights(model: GPT, ids: Tensor, positions: Tensor) -> list[Tensor
 
 
 def sharpest(layers: Sequence[Tensor]) -> int:
-    """Which of the layers, whose weights are [..., K], attends to the fewest tokens: that of least entropy."""
-    entropies = [-torch.xlogy(weights, weights).sum(-1).mean().item() for weights in layers]
-    return entropies.index(min(entropies))
+    """Which of the layers, whose weights are [..., K], attends to the fewest tokens: that of least entropy.
+
+    Weights may sum to less than one. A row counts as much as its weights sum to, so that one that looks at no
+    token says little; and the fainter a layer's weights all are, the less sharp it is.
+    """
+    entropies = [-torch.xlogy(weights, weights).sum() / weights.sum() for weights in layers]
+    return int(torch.stack(entropies).nan_to_num(nan=math.inf).argmin())
 
 
 def _introduce(seen: list[Met]) -> Callable[[nn.Module, tuple[Any, ...]], tuple[Tensor, Pass]]:

@@ -62,10 +62,13 @@ def ask_routes(catalogue: Catalogue, models: Models) -> APIRouter:
             "tokens": [run.parts.layout.vocabulary.texts[token] for token in ids[0, 0].tolist()],
             "prompt_length": problem.prompt_length,
             "places": problem.operand_places,
-            "layers": [looking.noticeable(layer) for layer in layers],
+            "layers": [looking.noticeable(layer.tokens) for layer in layers],
+            "nothing": [[round(share, 4) for share in layer.nothing.tolist()] for layer in layers]
+            if run.config.model.place_attention
+            else None,
             # Shown first, as it shows which digits are read: the last layer's attention is often nearly even.
             # One layer for the whole answer, so that it stays while a reader goes from digit to digit.
-            "sharpest": sharpest(layers),
+            "sharpest": sharpest([layer.tokens for layer in layers]),
             "no_dependence": looking.no_dependence(problem, answer),
         }
 

@@ -23,7 +23,8 @@ AT_ONCE = 64
 """Problems asked before others get their turn."""
 
 MOST_TOKENS = 15_000
-"""Tokens written for one problem's dependence; where digits are many, fewer replacements are tried of each."""
+"""Tokens of the problems asked for one dependence, with their answers, written or scored in one pass; where digits
+are many, fewer replacements are tried of each."""
 
 
 class Cause(NamedTuple):

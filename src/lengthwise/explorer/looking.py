@@ -2,6 +2,7 @@
 
 import time
 from threading import Lock
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,6 +15,13 @@ from lengthwise.explorer.refusal import RefusedError
 
 AT_ONCE = 128
 """Tokens whose attention is computed together: of a long problem all at once would fill the memory."""
+
+
+class Attended(NamedTuple):
+    """Of each place that wrote a token, the attention to all tokens [A, T], and on nothing [A]."""
+
+    tokens: Tensor
+    nothing: Tensor
 
 
 def answer_within(problem: Sheet, most: int, computing: Lock) -> list[int]:
@@ -44,21 +52,22 @@ def _too_long(problem: Sheet, most: int) -> str:
     return f"{why}, and more than {most:,} tokens, read and written together, take too long here"
 
 
-def attended(problem: Sheet, answer: list[int], computing: Lock) -> list[Tensor]:
-    """Of each layer, the attention of the places that wrote the answer to all tokens, averaged over heads."""
+def attended(problem: Sheet, answer: list[int], computing: Lock) -> list[Attended]:
+    """Of each layer, the attention of the places that wrote the answer, averaged over heads."""
     ids, positions = problem.sequence(answer)
     with computing:
         _, layers = watch(problem.run.parts.model, ids, positions)
         return [_rows(met, problem.prompt_length - 1, ids.shape[-1] - 1) for met in layers]
 
 
-def _rows(met: Met, first: int, last: int) -> Tensor:
+def _rows(met: Met, first: int, last: int) -> Attended:
     """The token at place t was written by the place before it."""
-    whole, rows = met.k.shape[-2] - met.spare, list[Tensor]()
+    whole, rows = met.k.shape[-2], list[Tensor]()
     for start in range(first, last, AT_ONCE):
-        weights = met.some(start, min(start + AT_ONCE, last)).weights()[0, 0].mean(0)
-        rows.append(functional.pad(weights, (0, whole - weights.shape[-1])))
-    return torch.cat(rows)
+        some = met.some(start, min(start + AT_ONCE, last)).all_weights()[0, 0].mean(0)
+        rows.append(functional.pad(some, (0, whole - some.shape[-1])))
+    weights = torch.cat(rows)
+    return Attended(weights[:, met.spare :], weights[:, : met.spare].sum(-1))
 
 
 def noticeable(weights: Tensor) -> list[list[tuple[int, float]]]:

@@ -103,6 +103,10 @@ class AttentionReply(BaseModel):
         description="For each layer and each token of the answer, the places that the one that wrote it attends "
         f"to, and how much, averaged over heads. Less than {LEAST_ATTENTION} is left out."
     )
+    nothing: list[list[float]] | None = Field(
+        description="For each layer and each token of the answer, the attention on nothing, where no token "
+        "stands. Null for models that cannot look there: the attention to all tokens is then one together."
+    )
     sharpest: int = Field(description="The layer, counted from 0, that attends to the fewest tokens.")
     no_dependence: str | None = Field(description="Why /api/dependence refuses this problem, where it does.")
 

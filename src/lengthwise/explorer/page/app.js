@@ -9,8 +9,8 @@ const parts = {
 };
 let shown = null;
 
-async function go() {
-  const [name, query = ""] = location.hash.slice(1).split("?");
+async function go(hash) {
+  const [name, query = ""] = hash.slice(1).split("?");
   if (name === "main" && shown) return;
   const chosen = parts[name] ? name : "predict";
   const before = shown;
@@ -27,5 +27,6 @@ async function go() {
   if (shown === chosen) part.enter(new URLSearchParams(query));
 }
 
-window.addEventListener("hashchange", go);
-go();
+// The event's own address: a part that has just been entered may have written over the page's meanwhile.
+window.addEventListener("hashchange", (event) => go(new URL(event.newURL).hash));
+go(location.hash);

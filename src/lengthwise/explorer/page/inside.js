@@ -1,7 +1,7 @@
 // Where a digit of an answer comes from: what the model attended to, and which digits change it when replaced.
 import { getJson } from "./api.js";
 import { h } from "./dom.js";
-import { areMany, shareList, worthTelling } from "./shares.js";
+import { areMany, isWorthTelling, shareList, worthTelling } from "./shares.js";
 
 const NAMED = { "[bos]": "start", "[eos]": "end", "\n": "¶" };
 
@@ -99,7 +99,8 @@ export class Inside {
   attentionPart() {
     if (!this.attention) return [];
     const all = this.attended(),
-      isShort = areMany(all);
+      isShort = areMany(all),
+      nothing = this.attention.nothing?.[this.layer][this.chosen] ?? 0;
     return [
       h(
         "div",
@@ -112,8 +113,12 @@ export class Inside {
         "p",
         { class: "note" },
         isShort
-          ? `Tokens with at least 1 % of its attention (averaged over heads), in the order read and written. The other ${others(all)}.`
+          ? "Tokens with at least 1 % of its attention (averaged over heads), in the order read and written."
           : "All that the model had read and written before, in that order, with its attention in % (averaged over heads).",
+        isWorthTelling(nothing)
+          ? ` ${(100 * nothing).toFixed(0)} % of its attention is on nothing: no token stands where it looked.`
+          : "",
+        isShort ? ` The other ${others(all, nothing)}.` : "",
       ),
     ];
   }
@@ -150,10 +155,10 @@ export class Inside {
 const placeName = (operand, significance) =>
   `digit ${significance} of the ${operand === "a" ? "first" : "second"} number`;
 
-// What is left for the tokens that are not told one by one: with sharp attention next to nothing.
-function others(all) {
+// What is left for the tokens that are not told one by one: with sharp attention hardly any.
+function others(all, nothing) {
   const told = worthTelling(all),
-    percent = 100 * (1 - told.reduce((sum, { share }) => sum + share, 0));
+    percent = 100 * (1 - told.reduce((sum, { share }) => sum + share, nothing));
   const left = percent < 0.5 ? "have less than 1 % together" : `share the remaining ${percent.toFixed(0)} %`;
-  return `${all.length - told.length} ${left}`;
+  return `${all.length - told.length} tokens ${left}`;
 }

@@ -6,7 +6,8 @@ const LEAST = 0.01;
 
 // An item is { text, share, name, place }: `name` tells screen readers where it stands, `place` is short.
 export const areMany = (items) => items.length > MANY;
-export const worthTelling = (items) => items.filter(({ share }) => share >= LEAST);
+export const isWorthTelling = (share) => share >= LEAST;
+export const worthTelling = (items) => items.filter(({ share }) => isWorthTelling(share));
 
 export function shareList(items, isShort) {
   return h("div", { class: "tokens" }, (isShort ? worthTelling(items) : items).map((item) => token(item, isShort)));

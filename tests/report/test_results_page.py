@@ -61,7 +61,7 @@ def test_the_page_holds_tables_verdicts_and_budgets(results, tmp_path):
     assert "modular-multiplication p50, p51" in page, "rows that are missing are named"
     trained = RECIPES["addition"].rows(Setting())[0].config
     assert f"| 2 | {trained.training.steps:,} | {trained.training.batch} | {trained.model.dropout:g} |" in page
-    assert "| fresh | 10 | – | 61 | NVIDIA H200 | abc123 |" in page
+    assert "| fresh | 10 | – | 61 | NVIDIA H200 | – |" in page
     assert "Regularization" in page
     assert "at most 0." in page, "Theorem 5's formula beside exact accuracies"
     for link in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page):

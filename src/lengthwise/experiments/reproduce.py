@@ -1,14 +1,18 @@
 """Running a recipe: its rows as stacks into run folders, and a note of what it took."""
 
+import fcntl
 import math
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console
 
+from lengthwise.errors import InputError
 from lengthwise.experiments.launch import Claim, train_claims
 from lengthwise.experiments.recipes import Recipe, Setting
 from lengthwise.records.files import read_json, write_json
@@ -40,28 +44,65 @@ def reproduce(recipe: Recipe, order: Order, out: Path, console: Console) -> list
 
 def _note(recipe: Recipe, order: Order, out: Path, folders: Sequence[RunFolder], span: list[list[float]]) -> None:
     """A call that goes on with what an earlier one began, or trains other rows beside it, adds to its note."""
-    path = out / f"{recipe.name}.json"
-    before: dict[str, Any] = read_json(path) if path.exists() else {}
     there = [folder for folder in folders if (folder.path / "environment.json").exists()]
     if not there:
         return
     environment = there[0].environment()
-    spans = [*before.get("spans", []), *span]
-    write_json(
-        path,
-        {
-            **before,
-            "recipe": recipe.name,
-            "scale": order.setting.scale,
-            "preset": order.setting.preset,
-            "seeds": max(order.seeds, before.get("seeds", 0)),
-            "runs": list(dict.fromkeys([*before.get("runs", []), *(folder.name for folder in there)])),
-            "spans": spans,
-            "wall_seconds": covered(spans),
-            "commit": environment["commit"],
-            "device": environment["device"],
-        },
-    )
+    path = out / f"{recipe.name}.json"
+    with _alone(path):
+        before = _with_spans(read_json(path)) if path.exists() else {}
+        spans = [*before.get("spans", []), *span]
+        write_json(
+            path,
+            {
+                **before,
+                "recipe": recipe.name,
+                "scale": order.setting.scale,
+                "preset": order.setting.preset,
+                "seeds": max(order.seeds, before.get("seeds", 0)),
+                "runs": list(dict.fromkeys([*before.get("runs", []), *(folder.name for folder in there)])),
+                "spans": spans,
+                "wall_seconds": round(before.get("earlier_seconds", 0.0) + covered(spans), 1),
+                "commit": environment["commit"],
+                "device": environment["device"],
+            },
+        )
+
+
+def _with_spans(note: dict[str, Any]) -> dict[str, Any]:
+    """A note of an earlier version tells seconds alone, and not when they were."""
+    return note if "spans" in note else {**note, "earlier_seconds": note["wall_seconds"], "spans": []}
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Processes that train rows of one recipe side by side change its note one after the other."""
+    lock = path.with_name(path.name + ".lock")
+    try:
+        handle = _locked(lock)
+    except OSError as error:
+        raise InputError(f"cannot lock {lock}: {error.strerror or error}") from None
+    with handle:
+        try:
+            yield
+        finally:
+            lock.unlink()
+
+
+def _locked(path: Path) -> TextIO:
+    while True:
+        handle = path.open("w")
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        if _is_open_file(path, handle):
+            return handle
+        handle.close()  # whoever held it has removed it
+
+
+def _is_open_file(path: Path, handle: TextIO) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(handle.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 def covered(spans: Sequence[list[float]]) -> float:

@@ -1,5 +1,6 @@
 """What each recipe took: how its models were trained, on what, and for how long."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ COLUMNS = (
     "tokens",
     "seconds",
     "device",
-    "commit",
+    "commits",
 )
 
 
@@ -57,7 +58,7 @@ def _line(recipe: str, note: dict[str, Any], runs: Sequence[RunView]) -> tuple[s
         tokens_text(runs),
         f"{note['wall_seconds']:.0f}",
         str(note["device"]),
-        str(note["commit"]),
+        several(map(_commit, runs)),
     )
 
 
@@ -72,6 +73,12 @@ def _optimizer(training: dict[str, Any]) -> str:
     if training["optimizer"] == "muon":
         rates = f"{training['muon_learning_rate']:g}/{rates}"
     return f"{training['optimizer']} {rates}, {training['schedule']}"
+
+
+def _commit(view: RunView) -> str:
+    """Seven digits of it, and the mark of a tree that differed from it."""
+    commit = view.folder.environment().get("commit")
+    return "–" if commit is None else re.sub(r"^([0-9a-f]{7})[0-9a-f]+", r"\1", commit)
 
 
 def several(values: Iterable[str]) -> str:

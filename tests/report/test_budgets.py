@@ -1,0 +1,20 @@
+"""The table of budgets tells of every run of a recipe, not of one."""
+
+from synthetic_runs import synthetic_run
+
+from lengthwise.experiments.recipes import RECIPES, Setting
+from lengthwise.records.files import write_json
+from lengthwise.report.budgets import COLUMNS, budget_table
+from lengthwise.report.collection import Collection
+
+
+def test_runs_of_several_commits_tell_each_in_order_of_first_use(tmp_path):
+    commits = {"addition-D5": "ffe3862ce7e9", "addition-D4": "bb1823a35000-dirty", "addition-D6": "ffe3862ce7e9"}
+    for run in RECIPES["addition"].runs(Setting(), 1, list(commits)):
+        view = synthetic_run(tmp_path / "runs", run.config, name=run.name, steps=(0,))
+        commit = commits[run.name.removesuffix("-s1")]
+        write_json(view.folder.path / "environment.json", {"commit": commit})
+    note = {"recipe": "addition", "runs": [f"{name}-s1" for name in commits], "wall_seconds": 1.0, "device": "d"}
+    write_json(tmp_path / "addition.json", {**note, "commit": "894c937b92ca"})
+    (line,) = budget_table(Collection(tmp_path)).rows
+    assert line[COLUMNS.index("commits")] == "ffe3862; bb1823a-dirty"

@@ -17,7 +17,7 @@ FULL, LAPTOP = Setting(), Setting(scale="laptop")
 FAR = ("coupled-1000", "coupled-200", "abacus-100", "long-encodings", "multiplication-upward")
 HARDLY = {
     "training": {"steps": 2, "batch": 4, "warmup": 1, "evaluate_every": 2},
-    "model": {"layers": 1, "width": 16},
+    "model": {"layers": 1, "width": 32},
 }
 
 
@@ -47,7 +47,8 @@ def test_a_thousand_is_three_seeds_in_one_stack():
     recipe = RECIPES["coupled-1000"]
     assert recipe.seeds == 3
     runs = recipe.runs(FULL, recipe.seeds)
-    assert [run.config.seed for run in runs] == [1, 2, 3]
+    first = recipe.first_seed
+    assert [run.config.seed for run in runs] == [first, first + 1, first + 2]
     assert len({stack_key(run.config) for run in runs}) == 1
     (config,) = rows("coupled-1000").values()
     assert [str(domain) for domain in config.test_domains] == ["D20", "D50", "D100", "D200", "D500", "D1000"]

@@ -187,5 +187,5 @@ def test_rows_trained_side_by_side_are_not_counted_twice():
 
 def test_the_first_seed_is_higher_where_lower_ones_were_looked_at():
     names = [run.name for run in RECIPES["coupled-1000"].runs(Setting(), 3)]
-    assert names == ["coupled-1000-s31", "coupled-1000-s32", "coupled-1000-s33"]
+    assert names == ["coupled-1000-s41", "coupled-1000-s42", "coupled-1000-s43"]
     assert [run.config.seed for run in RECIPES["coupled-1000"].runs(Setting(), 0)] == [0]

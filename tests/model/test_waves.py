@@ -9,6 +9,7 @@ from safetensors.torch import load, save
 from lengthwise.errors import InputError
 from lengthwise.evaluation.attention import attention_weights
 from lengthwise.model.config import ModelConfig
+from lengthwise.model.dropout import Noise
 from lengthwise.model.gpt import GPT, Pass
 from lengthwise.model.layers import Initializer, Linear
 from lengthwise.model.positions.waves import Waves
@@ -126,14 +127,15 @@ def test_attention_by_place_does_not_see_the_tokens():
     assert not torch.allclose(one[0], two[0], atol=0.01)
 
 
+@pytest.mark.parametrize("normalized", [False, True])
 @torch.no_grad()
-def test_no_sharpness_sees_across():
-    """As of a head that has learned to be sharp, among thousands of keys."""
-    model = build(normalized_attention=True, log_length_scale=True)
+def test_no_sharpness_sees_across(normalized):
+    """However sharp a head has learned to be, with normalized queries and keys and with large ones."""
+    model = build(normalized_attention=normalized, log_length_scale=True)
     ids, positions = random_ids(), drawn(1, ROWS, seed=2)
     positions[..., [0, 6]] = 0
     for block in model.blocks:
-        block.attention.scale.fill_(10.0)
+        block.attention.scale.fill_(1000.0)
         # For nothing, as far as those without a place could be.
         block.attention.qk.weight[:, 0, :48].view(MEMBERS, 3, 16)[..., 8] = 100.0
     across = (positions > 0).unsqueeze(-1) != (positions > 0).unsqueeze(-2)
@@ -151,13 +153,23 @@ def test_by_place_a_head_may_look_at_nothing():
     assert shares.shape[-1] == LENGTH
     torch.testing.assert_close(shares[..., [0, 6]], torch.ones_like(shares[..., [0, 6]]))
     assert shares[..., 1:6].max() < 1 and shares[..., 1:6].min() < 0.9
-    cache = model.cache(BATCH, LENGTH)
+
+
+@pytest.mark.parametrize("encoding", ["coupled", "abacus"])
+@torch.no_grad()
+def test_by_place_all_ways_through_a_model_agree(encoding):
+    """Token by token from a cache, the last tokens alone, and the way of training, with nothing dropped."""
+    model, ids, positions = build(encoding=encoding), random_ids(), drawn(1, ROWS, seed=2)
+    positions[..., [0, 6]] = 0
+    expected, cache = model(ids, positions), model.cache(BATCH, LENGTH)
     pieces = [model(ids[..., i : i + 1], positions[..., i : i + 1], cache=cache) for i in range(LENGTH)]
-    torch.testing.assert_close(torch.cat(pieces, 2), model(ids, positions), atol=1e-4, rtol=0)
-    torch.testing.assert_close(model(ids, positions, tail=3), model(ids, positions)[:, :, -3:], atol=1e-4, rtol=0)
+    torch.testing.assert_close(torch.cat(pieces, 2), expected, atol=1e-4, rtol=0)
+    torch.testing.assert_close(model(ids, positions, tail=3), expected[:, :, -3:], atol=1e-4, rtol=0)
+    noise = Noise.of_step(torch.tensor(SEEDS), 0, torch.zeros(MEMBERS))
+    torch.testing.assert_close(model(ids, positions, noise=noise), expected, atol=1e-4, rtol=0)
 
 
-def naive(attention, frequency, x, positions, *, by_place):
+def naive(attention, frequency, x, positions, *, by_place, signs_read_digits):
     """One layer of one member for one example [T, C], on complex numbers: query by query, head by head."""
     width, heads = x.shape[-1], len(frequency)
     size = width // heads
@@ -184,20 +196,23 @@ def naive(attention, frequency, x, positions, *, by_place):
             scores = torch.stack([(q * k.conj()).real.sum() for k in keys]) / math.sqrt(size)
             if by_place:
                 first = torch.stack([(q[:2].real * k[:2].real).sum() for k in keys]) / math.sqrt(size)
-                across = torch.tensor([(positions[i] > 0) != (positions[j] > 0) for j in range(i + 1)])
+                sees_digits = positions[i] > 0 or signs_read_digits
+                across = torch.tensor([sees_digits != (positions[j] > 0) for j in range(i + 1)])
                 scores = (scores - first).masked_fill(across, -math.inf)
-            # The key that stands for no token takes its share, of whoever has a place, and gives no value.
-            nothing = q[0].imag.exp() if by_place and positions[i] else 0
+            # The key that stands for no token takes its share, of whoever sees digits, and gives no value.
+            nothing = q[0].imag.exp() if by_place and sees_digits else 0
             weights = scores.exp()
             heads_out.append(weights / (weights.sum() + nothing) @ values[: i + 1, h * size : (h + 1) * size])
         rows.append(torch.cat(heads_out) @ attention["out.weight"])
     return torch.stack(rows)
 
 
-@BOTH
+@pytest.mark.parametrize(("encoding", "by_place"), [("coupled", False), ("coupled", True), ("abacus", True)])
 @torch.no_grad()
-def test_one_layer_by_its_formula(by_place):
-    model, positions = build(by_place), drawn(0, ROWS, seed=2)
+def test_one_layer_by_its_formula(encoding, by_place):
+    """With abacus positions signs read digits, as `=` has no place and yet has to find the first ones."""
+    model, positions = build(by_place, encoding=encoding), drawn(0, ROWS, seed=2)
+    positions[..., [0, 1, 5]] = 0
     attention, waves = model.blocks[1].attention, model.encoding.waves
     for parameter in attention.parameters():
         parameter.copy_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(3)) / 4)
@@ -208,7 +223,7 @@ def test_one_layer_by_its_formula(by_place):
         weights = {name: tensor[k].double() for name, tensor in attention.state_dict().items()}
         for b in range(BATCH):
             arguments = weights, waves.frequency[k].double(), x[k, b].double(), positions[k, b].tolist()
-            expected = naive(*arguments, by_place=by_place)
+            expected = naive(*arguments, by_place=by_place, signs_read_digits=encoding == "abacus")
             torch.testing.assert_close(y[k, b], expected.float(), atol=1e-5, rtol=1e-4)
 
 

@@ -126,7 +126,7 @@ def _modular_line(views: Sequence[RunView]) -> tuple[str, ...]:
     named = {candidate.name: str(candidate.agreement) for candidate in found}
     best = found[0]
     return (
-        views[0].encoding,
+        views[0].positions,
         str(views[0].task.modulus),
         str(spread(views, learned)),
         named.get(TRUTH, "–"),
@@ -154,7 +154,7 @@ def products_table(collection: Collection) -> TextTable | None:
     steps = [f"{kind} on {tests[0]}" for kind in STEPS]
     lines = [
         (
-            views[0].encoding,
+            views[0].positions,
             "sums and carries" if has_steps(views[0]) else "at once",
             str(views[0].train),
             str(spread(views, learned)),

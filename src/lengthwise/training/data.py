@@ -92,17 +92,16 @@ class TrainingData:
     def _offset(self, rows: Tensor, problems: Tensor, ids: Tensor) -> Tensor:
         """Of each row [M, B, 1], or, where every problem has its own, of each token [M, B, T].
 
-        Where only distances between places matter, one problem of such a row stands where evaluation puts every
-        problem: from it a token without a place, as `=` of abacus positions, learns where numbers begin. Before
-        it stand none, one or two others, by turns, so that such tokens meet all other places too. With a table,
-        rows that stand for that alone would be learned apart from all others.
+        Some encodings have one problem of such a row stand where evaluation puts every problem: from it a token
+        without a place, as `=` of abacus positions, learns where numbers begin. Before it stand none, one or two
+        others, by turns, so that such tokens meet all other places too.
         """
         if not self.circle:
             return self._drawn(rows).unsqueeze(-1)
         problem = (ids == self.layout.vocabulary.bos).cumsum(-1) - 1
         own = self._drawn(problems).unflatten(1, (-1, self.per_row)).gather(-1, problem)
         as_tested = problem == (rows % TURNS).unsqueeze(-1)
-        return torch.where(as_tested, 0, own) if self.encoding.by_distance else own
+        return torch.where(as_tested, 0, own) if self.encoding.one_as_tested else own
 
     def _around(self, positions: Tensor) -> Tensor:
         """What runs beyond the last row goes on at row 1."""

@@ -2,36 +2,28 @@
 
 from typing import Any
 
-from lengthwise.experiments.config import RunConfig
-from lengthwise.experiments.recipes.coupled import LAPTOP_TUNING, LAYOUT, TUNING, WIDTH
-from lengthwise.experiments.recipes.far import BY_PLACE, far
+from lengthwise.experiments.recipes.far import BY_PLACE_TUNING, LAPTOP_BY_PLACE, by_place, far
 from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning
 
 PRODUCTS = Tuning(steps=8_000, batch=128, dropout=0.0, decay=0.05, evaluate_every=2_000)
-# Of sums, one more than a prime; rows a little longer than the longest problem: both as for coupled positions.
-SUMS_CONTEXT, SUMS_ROW = 402, 72
 PRODUCTS_CONTEXT = 200
-LAPTOP_WIDTH, LAPTOP_CONTEXT, LAPTOP_ROW = 128, 132, 60
 # Their best models apply a block of layers several times, the input added anew each time.
 LOOPED: dict[str, Any] = {"layers": 4, "loops": 4, "heads": 4, "width": 256}
-SUMS_A_CELL, PRODUCTS_A_CELL, LAPTOP_A_CELL = 100, 100, 20
+SUMS_SHAPE: dict[str, int] = {"width": 256, "context": 402, "row": 72}
+LAPTOP_SHAPE: dict[str, int] = {"width": 128, "context": 132, "row": 60}
+A_CELL, LAPTOP_A_CELL = 100, 20
 
 
 def rows(setting: Setting) -> list[Row]:
     if setting.laptop:
-        run = _sums("D1..8", "D8,D10,D15,D20", LAPTOP_TUNING, width=LAPTOP_WIDTH, context=LAPTOP_CONTEXT)
-        measured = {"pairs": LAPTOP_A_CELL}
-        return [Row("abacus-100-add", run.changed(data={"row_tokens": LAPTOP_ROW}, evaluation=measured))]
-    sums = _sums("D1..20", "D20,D40,D60,D80,D100", TUNING, width=WIDTH, context=SUMS_CONTEXT)
+        small = by_place("abacus", "D1..8", "D8,D10,D15,D20", LAPTOP_BY_PLACE, **LAPTOP_SHAPE)
+        return [Row("abacus-100-add", small.changed(evaluation={"pairs": LAPTOP_A_CELL}))]
+    sums = by_place("abacus", "D1..20", "D20,D40,D60,D80,D100", BY_PLACE_TUNING, **SUMS_SHAPE)
     products = far("mul", "abacus", "D1..15", "D15,D20,D25", PRODUCTS, **LOOPED, context=PRODUCTS_CONTEXT)
     return [
-        Row("abacus-100-add", sums.changed(data={"row_tokens": SUMS_ROW}, evaluation={"pairs": SUMS_A_CELL})),
-        Row("abacus-100-mul", products.changed(evaluation={"pairs": PRODUCTS_A_CELL})),
+        Row("abacus-100-add", sums.changed(evaluation={"pairs": A_CELL})),
+        Row("abacus-100-mul", products.changed(evaluation={"pairs": A_CELL})),
     ]
-
-
-def _sums(train: str, test: str, tuning: Tuning, *, width: int, context: int) -> RunConfig:
-    return far("add", "abacus", train, test, tuning, layout=LAYOUT, **BY_PLACE, width=width, context=context)
 
 
 ABACUS_100 = Recipe(

@@ -11,6 +11,9 @@ LAPTOP_SHAPE: dict[str, Any] = {"layers": 2, "heads": 4, "width": 128}
 # Sums column by column: one layer that attends by place alone, all places alike. Then nothing in a long number is
 # unlike what training showed but the count of keys. Two heads would do, and some seeds do not find them.
 BY_PLACE: dict[str, Any] = {"layers": 1, "heads": 4, "place_attention": True, "position_waves": True}
+# For it embeddings and head, which AdamW trains, take a high rate.
+BY_PLACE_TUNING = Tuning(steps=4_000, batch=128, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=1_000)
+LAPTOP_BY_PLACE = Tuning(steps=1_200, batch=36, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=300)
 # Several problems share a row. Attention then meets columns at all distances, as in a long number, and learns to
 # tell that a column is not there: without that, sums go wrong at their end.
 PACKED: dict[str, Any] = {"sampling": "balanced", "packing": "concatenated"}
@@ -30,3 +33,16 @@ def far(
     """
     start = fast(task, "nano").changed(encoding=encoding, layout=layout, train=train, test=test)
     return tuning.applied(start).changed(model={**ATTENTION, **model}, data=PACKED, evaluation=MEASURED)
+
+
+def by_place(
+    encoding: str, train: str, test: str, tuning: Tuning, *, width: int, context: int, row: int
+) -> RunConfig:
+    """Sums by attention that knows positions alone, in rows of `row` tokens.
+
+    Operands are as wide as the longer one, as position coupling was published, so that a column has digits of
+    both or of neither. `context` has room for the longest answer, and is one more than a prime: positions then
+    run in a circle that no wave repeats on.
+    """
+    run = far("add", encoding, train, test, tuning, layout="level", **BY_PLACE, width=width, context=context)
+    return run.changed(data={"row_tokens": row})

@@ -56,13 +56,14 @@ class Tuning:
     muon_rate: float = 0.02
     rate: float = 1e-3
     position_std: float | None = None
-    sampling: str = "uniform"
+    sampling: str | None = None
+    """The config's own where None."""
     evaluate_every: int = 500
 
     def applied(self, config: RunConfig) -> RunConfig:
         return config.changed(
             model={"dropout": self.dropout, "position_std": self.position_std},
-            data={"sampling": self.sampling},
+            data={"sampling": self.sampling or config.data.sampling},
             training={
                 "steps": self.steps,
                 "batch": self.batch,

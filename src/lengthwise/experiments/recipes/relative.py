@@ -3,7 +3,7 @@
 from typing import Any
 
 from lengthwise.experiments.config import RunConfig
-from lengthwise.experiments.recipes.far import BY_PLACE, far
+from lengthwise.experiments.recipes import far
 from lengthwise.experiments.recipes.laptop import small
 from lengthwise.experiments.recipes.presets import fast
 from lengthwise.experiments.recipes.recipe import Tuning
@@ -24,9 +24,7 @@ LAPTOP_SHAPE: dict[str, Any] = {"heads": 4, "dropout": 0.0, "normalized_attentio
 MEASURED: dict[str, Any] = {"details": False, "problems": 2_000}
 # What theory takes for granted, that attention knows positions alone, made true.
 BY_PLACE_NAME = "coupled-by-place"
-BY_PLACE_TUNING = Tuning(steps=3_000, batch=128, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=1_500)
-BY_PLACE_SHAPE: dict[str, Any] = {**BY_PLACE, "width": 128, "context": 132}
-BY_PLACE_ROW = 48
+BY_PLACE_SHAPE: dict[str, int] = {"width": 128, "context": 132, "row": 48}
 LAPTOP_TRAINING: dict[str, Any] = {"steps": 1_200, "batch": 48, "learning_rate": 1e-3, "weight_decay": 0.1}
 
 
@@ -38,8 +36,8 @@ def run(task: str, train: str, test: str, encoding: str, tuning: Tuning, **chang
 
 def by_place(train: str, test: str) -> RunConfig:
     """Sums by one layer that attends by place alone, as in the recipes of long operands."""
-    run_of_ours = far("add", "coupled", train, test, BY_PLACE_TUNING, layout="level", **BY_PLACE_SHAPE)
-    return run_of_ours.changed(data={"row_tokens": BY_PLACE_ROW}, evaluation=MEASURED)
+    start = far.by_place("coupled", train, test, far.BY_PLACE_TUNING, **BY_PLACE_SHAPE)
+    return start.changed(evaluation=MEASURED)
 
 
 def laptop_run(task: str, train: str, test: str, encoding: str, **changes: Any) -> RunConfig:

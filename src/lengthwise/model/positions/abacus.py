@@ -16,7 +16,7 @@ from lengthwise.model.positions.table import TableEncoding
 class Abacus(TableEncoding):
     """A digit's position is its significance plus the offset; every other token's is 0."""
 
-    signs_read_digits = True
+    signs_read_digits: ClassVar[bool] = True
 
     room: ClassVar[int] = 2
     restarts: ClassVar[bool] = True

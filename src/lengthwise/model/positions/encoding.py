@@ -40,10 +40,8 @@ class Encoding(nn.Module, ABC):
     restarts: ClassVar[bool] = False
     """Whether every problem of a row is numbered by itself, with an offset of its own."""
 
-    @property
-    def by_distance(self) -> bool:
-        """Whether tokens with a place know of each other's only how far apart they are."""
-        return False
+    one_as_tested: bool = False
+    """Whether one problem of such a row stands where evaluation puts every problem."""
 
     @abstractmethod
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:

@@ -1,6 +1,6 @@
 """What encodings with a table share: a row per position, added to the token embedding; or waves instead of it."""
 
-from typing import final
+from typing import ClassVar, final
 
 import torch
 from torch import Tensor
@@ -15,23 +15,20 @@ from lengthwise.model.positions.waves import Waves, set_apart, with_nothing
 class TableEncoding(Encoding):
     """Leaves to its subclasses how tokens are numbered. Row 0 is for tokens that have no place."""
 
-    signs_read_digits = False
+    signs_read_digits: ClassVar[bool] = False
     """Whether tokens without a place have to see those with one."""
 
     @final
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
         super().__init__(config, rows, init)
         self.rows, self.by_place = rows, config.place_attention
+        # All rows of a table but those would be learned apart from them; waves make all places alike.
+        self.one_as_tested = config.position_waves
         self.table = self.waves = None
         if config.position_waves:
             self.waves = Waves(config, rows - 1, init)
         else:
             self.table = Embedding(init, rows, config.width, std=config.added_position_std)
-
-    @property
-    @final
-    def by_distance(self) -> bool:
-        return self.waves is not None
 
     @final
     def embed(self, positions: Tensor) -> Tensor | None:

@@ -17,9 +17,8 @@ from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Initializer
 
 DRAWS = 100
-APART = 256.0
-"""What scores lose between tokens of two kinds. More than normalized queries and keys can make up for: their
-product grows with the logarithm of the keys, to some 80 among thousands."""
+APART = 128.0
+"""What a score loses between tokens of two kinds beyond all that it could differ by: no softmax sees across."""
 
 
 class Waves(nn.Module):
@@ -57,10 +56,16 @@ def set_apart(q: Tensor, k: Tensor, queries: Tensor, keys: Tensor) -> tuple[Tens
     `queries` may have a place for the occasion, to see as those do that have one. Among tokens of a kind nothing
     is added, so that no digits of their scores are lost.
     """
-    lost = APART * q.shape[-1] ** 0.5
     q_without, q_having = _kinds(queries, q)
     k_without, k_having = _kinds(keys, k)
+    lost = APART * q.shape[-1] ** 0.5 + 2 * _largest_product(q, k)
     return _beginning(q, lost * q_without, lost * q_having), _beginning(k, -k_having, -k_without)
+
+
+def _largest_product(q: Tensor, k: Tensor) -> Tensor:
+    """[M, B, H, Q, 1]: what no product of a query with a key, or with the one for nothing, exceeds."""
+    longest = k.detach().norm(dim=-1, keepdim=True).amax(-2, keepdim=True).clamp(min=k.shape[-1] ** 0.5)
+    return q.detach().norm(dim=-1, keepdim=True) * longest
 
 
 def _kinds(positions: Tensor, like: Tensor) -> tuple[Tensor, Tensor]:

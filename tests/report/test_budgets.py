@@ -18,3 +18,13 @@ def test_runs_of_several_commits_tell_each_in_order_of_first_use(tmp_path):
     write_json(tmp_path / "addition.json", {**note, "commit": "894c937b92ca"})
     (line,) = budget_table(Collection(tmp_path)).rows
     assert line[COLUMNS.index("commits")] == "ffe3862; bb1823a-dirty"
+
+
+def test_how_problems_are_drawn_is_told_where_it_is_not_uniformly(tmp_path):
+    runs = RECIPES["modular-addition"].runs(Setting(), 1, ["modular-addition-p50", "modular-addition-p51"])
+    for run in runs:
+        synthetic_run(tmp_path / "runs", run.config, name=run.name, steps=(0,))
+    note = {"recipe": "modular-addition", "runs": [run.name for run in runs], "wall_seconds": 1.0, "device": "d"}
+    write_json(tmp_path / "modular-addition.json", {**note, "commit": "894c937b92ca"})
+    (line,) = budget_table(Collection(tmp_path)).rows
+    assert line[COLUMNS.index("samples")] == "fresh; fresh, balanced"

@@ -53,7 +53,7 @@ def _line(recipe: str, note: dict[str, Any], runs: Sequence[RunView]) -> tuple[s
         several(str(t["batch"]) for t in training),
         several(f"{view.config['model']['dropout']:g}" for view in runs),
         several(f"{t['weight_decay']:g}" for t in training),
-        several("fresh" if d["samples"] is None else f"{d['samples']:,}" for d in data),
+        several(map(_samples, data)),
         several(str(d["operand_width"] or "longest") for d in data),
         tokens_text(runs),
         f"{note['wall_seconds']:.0f}",
@@ -66,6 +66,12 @@ def tokens_text(runs: Sequence[RunView]) -> str:
     """All that its models read in training, padding included; runs of earlier versions did not note it."""
     found = [read_json(view.folder.path / "status.json").get("tokens") for view in runs]
     return "–" if None in found else f"{sum(found) / 1e6:,.0f} M"
+
+
+def _samples(data: dict[str, Any]) -> str:
+    """How many, and how they are drawn where it is not all pairs alike."""
+    count = "fresh" if data["samples"] is None else f"{data['samples']:,}"
+    return count if data["sampling"] == "uniform" else f"{count}, {data['sampling']}"
 
 
 def _optimizer(training: dict[str, Any]) -> str:

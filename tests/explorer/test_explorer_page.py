@@ -136,6 +136,13 @@ def test_what_is_typed_changes_the_prediction_at_once(opened):
     expect(page.locator("#learned")).to_contain_text("no prediction")
 
 
+def test_a_link_followed_while_another_part_opens_is_not_lost(opened):
+    """A part that opens writes its own address: here it does so before the event of the link has come."""
+    page = opened()
+    page.evaluate("location.hash = '#ask'; history.replaceState(null, '', '#predict')")
+    expect(page.locator("#part-ask")).to_be_visible()
+
+
 def test_all_layouts_can_be_chosen(opened):
     options = opened().locator("#layout option").evaluate_all("all => all.map(option => option.value)")
     assert set(options) == {"", *LAYOUT_FACTS}

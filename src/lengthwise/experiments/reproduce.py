@@ -1,22 +1,19 @@
 """Running a recipe: its rows as stacks into run folders, and a note of what it took."""
 
-import fcntl
 import math
-import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from rich.console import Console
 
-from lengthwise.errors import InputError
 from lengthwise.experiments.launch import Claim, train_claims
 from lengthwise.experiments.recipes import Recipe, Setting
 from lengthwise.records.files import read_json, write_json
 from lengthwise.records.folder import RunFolder
+from lengthwise.records.lock import alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +46,7 @@ def _note(recipe: Recipe, order: Order, out: Path, folders: Sequence[RunFolder],
         return
     environment = there[0].environment()
     path = out / f"{recipe.name}.json"
-    with _alone(path):
+    with alone(path):
         before = _with_spans(read_json(path)) if path.exists() else {}
         spans = [*before.get("spans", []), *span]
         write_json(
@@ -72,37 +69,6 @@ def _note(recipe: Recipe, order: Order, out: Path, folders: Sequence[RunFolder],
 def _with_spans(note: dict[str, Any]) -> dict[str, Any]:
     """A note of an earlier version tells seconds alone, and not when they were."""
     return note if "spans" in note else {**note, "earlier_seconds": note["wall_seconds"], "spans": []}
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Processes that train rows of one recipe side by side change its note one after the other."""
-    lock = path.with_name(path.name + ".lock")
-    try:
-        handle = _locked(lock)
-    except OSError as error:
-        raise InputError(f"cannot lock {lock}: {error.strerror or error}") from None
-    with handle:
-        try:
-            yield
-        finally:
-            lock.unlink()
-
-
-def _locked(path: Path) -> TextIO:
-    while True:
-        handle = path.open("w")
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        if _is_open_file(path, handle):
-            return handle
-        handle.close()  # whoever held it has removed it
-
-
-def _is_open_file(path: Path, handle: TextIO) -> bool:
-    try:
-        return os.path.samestat(path.stat(), os.fstat(handle.fileno()))
-    except FileNotFoundError:
-        return False
 
 
 def covered(spans: Sequence[list[float]]) -> float:

@@ -271,8 +271,8 @@ def _residual_std(config: ModelConfig) -> float:
 
 
 def _with_spare_keys(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Keys that an encoding puts before those of tokens have no value. Where all tokens ask, nobody asks in
-    their stead, so that causality still is all that limits who sees whom."""
+    """Keys that an encoding puts before those of tokens have no value. Where all tokens ask, as many empty queries
+    stand before theirs, so that causality still is all that limits who sees whom."""
     spare = k.shape[-2] - v.shape[-2]
     if spare == 0:
         return q, k, v

@@ -1,15 +1,7 @@
 """What Jelassi et al. report of encoders, asked of a decoder: trained on five digits, does it add twenty?"""
 
 from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning
-from lengthwise.experiments.recipes.relative import (
-    BY_PLACE_NAME,
-    LAPTOP_RELATIVE,
-    RELATIVE,
-    SEEDS,
-    by_place,
-    laptop_run,
-    run,
-)
+from lengthwise.experiments.recipes.relative import LAPTOP_RELATIVE, OF_SUMS, SEEDS, laptop_run, sums
 
 TUNING = Tuning(steps=2_000, batch=128, dropout=0.0, decay=0.05, evaluate_every=1_000)
 TRAIN, TEST = ("D5", "D1..5"), "D1..20"
@@ -23,14 +15,7 @@ def rows(setting: Setting) -> list[Row]:
             for encoding in LAPTOP_RELATIVE
             for train in LAPTOP_TRAIN
         ]
-    return [
-        *(
-            Row(f"jelassi-{encoding}-{train}", run("add", train, TEST, encoding, TUNING))
-            for encoding in RELATIVE
-            for train in TRAIN
-        ),
-        *(Row(f"jelassi-{BY_PLACE_NAME}-{train}", by_place(train, TEST)) for train in TRAIN),
-    ]
+    return [Row(f"jelassi-{name}-{train}", sums(train, TEST, name, TUNING)) for name in OF_SUMS for train in TRAIN]
 
 
 JELASSI = Recipe("jelassi-5-20", "trained on five digits, tested to twenty, relative positions", rows, seeds=SEEDS)

@@ -22,8 +22,9 @@ SHAPE: dict[str, Any] = {"normalized_attention": True}
 LAPTOP_SHAPE: dict[str, Any] = {"heads": 4, "dropout": 0.0, "normalized_attention": True}
 # Hundreds of runs that are read by length: digit by digit they would fill tens of megabytes.
 MEASURED: dict[str, Any] = {"details": False, "problems": 2_000}
-# What theory takes for granted, that attention knows positions alone, made true.
-BY_PLACE_NAME = "coupled-by-place"
+# What theory takes for granted, that attention knows positions alone, made true: sums have such rows too.
+BY_PLACE = "coupled-by-place"
+OF_SUMS = (*RELATIVE, BY_PLACE)
 BY_PLACE_SHAPE: dict[str, int] = {"width": 128, "context": 132, "row": 48}
 LAPTOP_TRAINING: dict[str, Any] = {"steps": 1_200, "batch": 48, "learning_rate": 1e-3, "weight_decay": 0.1}
 
@@ -34,8 +35,10 @@ def run(task: str, train: str, test: str, encoding: str, tuning: Tuning, **chang
     return tuning.applied(start).changed(model=SHAPE)
 
 
-def by_place(train: str, test: str) -> RunConfig:
-    """Sums by one layer that attends by place alone, as in the recipes of long operands."""
+def sums(train: str, test: str, name: str, tuning: Tuning) -> RunConfig:
+    """With an encoding, or by one layer that attends by place alone, as in the recipes of long operands."""
+    if name != BY_PLACE:
+        return run("add", train, test, name, tuning)
     start = far.by_place("coupled", train, test, far.BY_PLACE_TUNING, **BY_PLACE_SHAPE)
     return start.changed(evaluation=MEASURED)
 

@@ -2,24 +2,15 @@
 
 from lengthwise.experiments.config import RunConfig
 from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning
-from lengthwise.experiments.recipes.relative import (
-    BY_PLACE_NAME,
-    LAPTOP_RELATIVE,
-    RELATIVE,
-    SEEDS,
-    by_place,
-    laptop_run,
-    run,
-)
+from lengthwise.experiments.recipes.relative import LAPTOP_RELATIVE, OF_SUMS, SEEDS, laptop_run, sums
 
 TUNING = Tuning(steps=2_000, batch=128, dropout=0.0, decay=0.05, evaluate_every=1_000)
-FULL = (*RELATIVE, BY_PLACE_NAME)
 DIGITS, TEST = (3, 4), "D1..10"
 LAPTOP_DIGITS, LAPTOP_TEST = (2, 3), "D1..5"
 
 
 def rows(setting: Setting) -> list[Row]:
-    encodings, lengths = (LAPTOP_RELATIVE, LAPTOP_DIGITS) if setting.laptop else (FULL, DIGITS)
+    encodings, lengths = (LAPTOP_RELATIVE, LAPTOP_DIGITS) if setting.laptop else (OF_SUMS, DIGITS)
     # The paper's window and the rule's, of either length: rows of one encoding then train as one program.
     windows = tuple(f"windowed:{n}" for n in sorted({w for n in lengths for w in (n, n + 1)}))
     measured = {"chains": True, "hypotheses": windows}
@@ -33,9 +24,7 @@ def rows(setting: Setting) -> list[Row]:
 def _config(setting: Setting, encoding: str, n: int) -> RunConfig:
     if setting.laptop:
         return laptop_run("add", f"D{n}", LAPTOP_TEST, encoding)
-    if encoding == BY_PLACE_NAME:
-        return by_place(f"D{n}", TEST)
-    return run("add", f"D{n}", TEST, encoding, TUNING)
+    return sums(f"D{n}", TEST, encoding, TUNING)
 
 
 RELATIVE_ADDITION = Recipe(

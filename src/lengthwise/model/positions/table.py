@@ -22,7 +22,7 @@ class TableEncoding(Encoding):
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
         super().__init__(config, rows, init)
         self.rows, self.by_place = rows, config.place_attention
-        # All rows of a table but those would be learned apart from them; waves make all places alike.
+        # Of a table, the rows used there would be learned apart from all others; waves make all places alike.
         self.one_as_tested = config.position_waves
         self.table = self.waves = None
         if config.position_waves:

@@ -9,8 +9,8 @@ PRODUCTS = Tuning(steps=8_000, batch=128, dropout=0.0, decay=0.05, evaluate_ever
 PRODUCTS_CONTEXT = 200
 # Their best models apply a block of layers several times, the input added anew each time.
 LOOPED: dict[str, Any] = {"layers": 4, "loops": 4, "heads": 4, "width": 256}
-SUMS_SHAPE: dict[str, int] = {"width": 256, "context": 402, "row": 72}
-LAPTOP_SHAPE: dict[str, int] = {"width": 128, "context": 132, "row": 60}
+SUMS_SHAPE: dict[str, int] = {"width": 256, "context": 402}
+LAPTOP_SHAPE: dict[str, int] = {"width": 128, "context": 132}
 A_CELL, LAPTOP_A_CELL = 100, 20
 
 

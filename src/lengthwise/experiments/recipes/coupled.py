@@ -6,9 +6,6 @@ from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting
 
 WIDTH, LAPTOP_WIDTH = 256, 128
 THOUSAND_CONTEXT, TWO_HUNDRED_CONTEXT, LAPTOP_CONTEXT = 1_032, 402, 132
-# Tokens of a row: little more than the longest problem, as a head finds its column sooner among few keys. Where
-# problems are short, so few would show a head too little of what it must not take for its column.
-THOUSAND_ROW, TWO_HUNDRED_ROW, LAPTOP_ROW = 72, 104, 60
 SETS = ("lopsided", "carry", "alternating")
 SEEDS = 3
 """The claim is about every seed, so that one is not enough."""
@@ -24,7 +21,7 @@ def thousand_rows(setting: Setting) -> list[Row]:
     if setting.laptop:
         return [Row("coupled-1000", _laptop().changed(evaluation=measured))]
     test = "D20,D50,D100,D200,D500,D1000"
-    shape = {"width": WIDTH, "context": THOUSAND_CONTEXT, "row": THOUSAND_ROW}
+    shape = {"width": WIDTH, "context": THOUSAND_CONTEXT}
     run = by_place("coupled", "D1..20", test, BY_PLACE_TUNING, **shape)
     return [Row("coupled-1000", run.changed(evaluation=measured))]
 
@@ -34,13 +31,13 @@ def two_hundred_rows(setting: Setting) -> list[Row]:
     measured = {"sets": SETS}
     if setting.laptop:
         return [Row("coupled-200", _laptop().changed(evaluation=measured))]
-    shape = {"width": WIDTH, "context": TWO_HUNDRED_CONTEXT, "row": TWO_HUNDRED_ROW}
+    shape = {"width": WIDTH, "context": TWO_HUNDRED_CONTEXT}
     run = by_place("coupled", "D1..30", "D30,D50,D100,D150,D200", BY_PLACE_TUNING, **shape)
     return [Row("coupled-200", run.changed(evaluation=measured))]
 
 
 def _laptop() -> RunConfig:
-    shape = {"width": LAPTOP_WIDTH, "context": LAPTOP_CONTEXT, "row": LAPTOP_ROW}
+    shape = {"width": LAPTOP_WIDTH, "context": LAPTOP_CONTEXT}
     return by_place("coupled", LAPTOP_TRAIN, LAPTOP_TEST, LAPTOP_BY_PLACE, **shape)
 
 

@@ -12,11 +12,14 @@ LAPTOP_SHAPE: dict[str, Any] = {"layers": 2, "heads": 4, "width": 128}
 # unlike what training showed but the count of keys. Two heads would do, and some seeds do not find them.
 BY_PLACE: dict[str, Any] = {"layers": 1, "heads": 4, "place_attention": True, "position_waves": True}
 # For it embeddings and head, which AdamW trains, take a high rate.
-BY_PLACE_TUNING = Tuning(steps=4_000, batch=128, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=1_000)
-LAPTOP_BY_PLACE = Tuning(steps=1_200, batch=36, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=300)
+BY_PLACE_TUNING = Tuning(steps=4_000, batch=64, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=1_000)
+LAPTOP_BY_PLACE = Tuning(steps=1_200, batch=8, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=300)
 # Several problems share a row. Attention then meets columns at all distances, as in a long number, and learns to
 # tell that a column is not there: without that, sums go wrong at their end.
 PACKED: dict[str, Any] = {"sampling": "balanced", "packing": "concatenated"}
+# Tokens of such a row for attention by place: the more columns a head meets that it must not take for its own, the
+# sharper it grows, and the further it then goes.
+ROW = 288
 # Queries and keys of one length, and queries scaled by the logarithm of how many keys they see.
 ATTENTION: dict[str, Any] = {"normalized_attention": True, "log_length_scale": True}
 MEASURED: dict[str, Any] = {"problems": 1_000, "interim_problems": 100}
@@ -35,14 +38,12 @@ def far(
     return tuning.applied(start).changed(model={**ATTENTION, **model}, data=PACKED, evaluation=MEASURED)
 
 
-def by_place(
-    encoding: str, train: str, test: str, tuning: Tuning, *, width: int, context: int, row: int
-) -> RunConfig:
-    """Sums by attention that knows positions alone, in rows of `row` tokens.
+def by_place(encoding: str, train: str, test: str, tuning: Tuning, *, width: int, context: int) -> RunConfig:
+    """Sums by attention that knows positions alone.
 
     Operands are as wide as the longer one, as position coupling was published, so that a column has digits of
     both or of neither. `context` has room for the longest answer, and is one more than a prime: positions then
     run in a circle that no wave repeats on.
     """
     run = far("add", encoding, train, test, tuning, layout="level", **BY_PLACE, width=width, context=context)
-    return run.changed(data={"row_tokens": row})
+    return run.changed(data={"row_tokens": ROW})

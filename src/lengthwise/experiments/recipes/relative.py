@@ -25,7 +25,7 @@ MEASURED: dict[str, Any] = {"details": False, "problems": 2_000}
 # What theory takes for granted, that attention knows positions alone, made true: sums have such rows too.
 BY_PLACE = "coupled-by-place"
 OF_SUMS = (*RELATIVE, BY_PLACE)
-BY_PLACE_SHAPE: dict[str, int] = {"width": 128, "context": 132, "row": 48}
+BY_PLACE_SHAPE: dict[str, int] = {"width": 128, "context": 132}
 LAPTOP_TRAINING: dict[str, Any] = {"steps": 1_200, "batch": 48, "learning_rate": 1e-3, "weight_decay": 0.1}
 
 

@@ -141,7 +141,7 @@ def test_no_sharpness_sees_across(normalized):
     across = (positions > 0).unsqueeze(-1) != (positions > 0).unsqueeze(-2)
     for weights in attention_weights(model, ids, positions):
         assert weights.masked_select(across.unsqueeze(2)).max() < 1e-12
-        assert weights.sum(-1)[..., [0, 6]].min() > 0.999
+        assert weights.sum(-1)[..., [0, 6]].min() > 0.9 - 1e-6, "a tenth goes off for every sign but one"
 
 
 @torch.no_grad()
@@ -151,8 +151,9 @@ def test_by_place_a_head_may_look_at_nothing():
     positions[..., [0, 6]] = 0
     shares = torch.stack([weights.sum(-1) for weights in attention_weights(model, ids, positions)])
     assert shares.shape[-1] == LENGTH
-    torch.testing.assert_close(shares[..., [0, 6]], torch.ones_like(shares[..., [0, 6]]))
-    assert shares[..., 1:6].max() < 1 and shares[..., 1:6].min() < 0.9
+    torch.testing.assert_close(shares[..., 0], torch.ones_like(shares[..., 0]))
+    assert shares[..., 6].min() > 0.9 - 1e-6
+    assert shares[..., 1:6].max() < 1 and shares[..., 1:6].min() < 0.5
 
 
 @pytest.mark.parametrize("encoding", ["coupled", "abacus"])
@@ -167,6 +168,29 @@ def test_by_place_all_ways_through_a_model_agree(encoding):
     torch.testing.assert_close(model(ids, positions, tail=3), expected[:, :, -3:], atol=1e-4, rtol=0)
     noise = Noise.of_step(torch.tensor(SEEDS), 0, torch.zeros(MEMBERS))
     torch.testing.assert_close(model(ids, positions, noise=noise), expected, atol=1e-4, rtol=0)
+
+
+@torch.no_grad()
+def test_by_place_a_few_queries_at_a_time_bring_the_same(monkeypatch):
+    model, ids, positions = build(), random_ids(), drawn(1, ROWS, seed=2)
+    expected = model(ids, positions)
+    for at_once in (1, 300, 700):
+        monkeypatch.setattr("lengthwise.model.gpt.WEIGHTS_AT_ONCE", at_once)
+        torch.testing.assert_close(model(ids, positions), expected, atol=1e-4, rtol=0)
+
+
+@torch.no_grad()
+def test_by_place_what_is_spread_over_many_brings_nothing():
+    """However many they are: a head without use does not change with the length of a number."""
+    model = build(layers=1)
+    model.blocks[0].attention.qk.weight.zero_()
+    for length in (10, 50):
+        ids = torch.randint(0, VOCABULARY, (MEMBERS, 1, length), generator=torch.Generator().manual_seed(1))
+        positions = torch.arange(length).view(1, 1, -1) % CIRCLE + 1
+        (weights,) = attention_weights(model, ids, positions)
+        assert weights[..., :8, :].sum(-1).min() > 0 and weights[..., 9:, :].max() == 0
+        others = torch.cat([ids[..., :-1].flip(-1), ids[..., -1:]], -1)
+        assert torch.equal(model(ids, positions)[:, :, -1], model(others, positions)[:, :, -1])
 
 
 def naive(attention, frequency, x, positions, *, by_place, signs_read_digits):
@@ -201,8 +225,10 @@ def naive(attention, frequency, x, positions, *, by_place, signs_read_digits):
                 scores = (scores - first).masked_fill(across, -math.inf)
             # The key that stands for no token takes its share, of whoever sees digits, and gives no value.
             nothing = q[0].imag.exp() if by_place and sees_digits else 0
-            weights = scores.exp()
-            heads_out.append(weights / (weights.sum() + nothing) @ values[: i + 1, h * size : (h + 1) * size])
+            weights = scores.exp() / (scores.exp().sum() + nothing)
+            if by_place:
+                weights = (weights - 0.1 * (1 - weights)).clamp(min=0)
+            heads_out.append(weights @ values[: i + 1, h * size : (h + 1) * size])
         rows.append(torch.cat(heads_out) @ attention["out.weight"])
     return torch.stack(rows)
 

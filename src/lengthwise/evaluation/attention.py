@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from lengthwise.model.gpt import GPT, Pass
 from lengthwise.model.positions import Encoding, Relation
+from lengthwise.model.positions.waves import noticed
 
 
 class Met(NamedTuple):
@@ -22,13 +23,15 @@ class Met(NamedTuple):
     bias: Tensor | None
     spare: int = 0
     """So many of the keys, the first, stand for no token."""
+    faint_left_out: bool = False
 
     def weights(self) -> Tensor:
-        """Those of tokens. Where keys stand for no token, they sum to less than one."""
-        return self.all_weights()[..., self.spare :]
+        """Those of tokens: float32 [M, B, H, Q, K]. What is left to one is on nothing."""
+        weights = self._softmax()
+        return (noticed(weights) if self.faint_left_out else weights)[..., self.spare :]
 
-    def all_weights(self) -> Tensor:
-        """softmax(q k / sqrt(D) + bias), over the keys up to each query's own: float32 [M, B, H, Q, K]."""
+    def _softmax(self) -> Tensor:
+        """softmax(q k / sqrt(D) + bias), over the keys up to each query's own."""
         scores = self.q.float() @ self.k.float().mT / math.sqrt(self.q.shape[-1])
         if self.bias is not None:
             scores = scores + self.bias
@@ -40,18 +43,19 @@ class Met(NamedTuple):
         """Queries `first` to `last` - 1 alone, with the keys that these may see."""
         keys = self.k.shape[-2] - self.q.shape[-2] + last
         bias = None if self.bias is None else self.bias[..., first:last, :keys]
-        return Met(self.q[..., first:last, :], self.k[..., :keys, :], bias, self.spare)
+        return self._replace(q=self.q[..., first:last, :], k=self.k[..., :keys, :], bias=bias)
 
 
 class Witness:
     """Stands in for an encoding during a pass, and keeps queries, keys and bias."""
 
     def __init__(self, encoding: Encoding, seen: list[Met]) -> None:
-        self.encoding, self.seen = encoding, seen
+        self.encoding, self.seen, self.by_place = encoding, seen, encoding.by_place
 
     def attend(self, q: Tensor, k: Tensor, relation: Relation) -> tuple[Tensor, Tensor, Tensor | None]:
         turned, keys, bias = self.encoding.attend(q, k, relation)
-        self.seen.append(Met(turned, keys, bias, spare=keys.shape[-2] - k.shape[-2]))
+        spare = keys.shape[-2] - k.shape[-2]
+        self.seen.append(Met(turned, keys, bias, spare, faint_left_out=self.by_place))
         return turned, keys, bias
 
 

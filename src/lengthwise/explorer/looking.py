@@ -62,12 +62,12 @@ def attended(problem: Sheet, answer: list[int], computing: Lock) -> list[Attende
 
 def _rows(met: Met, first: int, last: int) -> Attended:
     """The token at place t was written by the place before it."""
-    whole, rows = met.k.shape[-2], list[Tensor]()
+    whole, rows = met.k.shape[-2] - met.spare, list[Tensor]()
     for start in range(first, last, AT_ONCE):
-        some = met.some(start, min(start + AT_ONCE, last)).all_weights()[0, 0].mean(0)
+        some = met.some(start, min(start + AT_ONCE, last)).weights()[0, 0].mean(0)
         rows.append(functional.pad(some, (0, whole - some.shape[-1])))
     weights = torch.cat(rows)
-    return Attended(weights[:, met.spare :], weights[:, : met.spare].sum(-1))
+    return Attended(weights, (1 - weights.sum(-1)).clamp(min=0))
 
 
 def noticeable(weights: Tensor) -> list[list[tuple[int, float]]]:

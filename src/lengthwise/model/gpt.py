@@ -25,7 +25,11 @@ from lengthwise.model.config import ModelConfig
 from lengthwise.model.dropout import Noise, drop
 from lengthwise.model.layers import Embedding, Initializer, LayerNorm, Linear
 from lengthwise.model.positions import Encoding, Relation, TableEncoding, find_encoding
+from lengthwise.model.positions.waves import noticed
 from lengthwise.model.short_attention import short_attention, suits_short
+
+WEIGHTS_AT_ONCE = 1 << 26
+"""Attention weights that are there at a time where they are written out and nothing is learned."""
 
 
 class Cache:
@@ -107,7 +111,8 @@ class Attention(nn.Module):
         if turned is q and keys is k and bias is None and run.cache is None and suits_short(packed):
             y = short_attention(packed, run.queries, run.noise_at(0))
         else:
-            y = _mix(*_with_spare_keys(turned, keys, v), bias, run.noise_at(0))
+            mix = _mix_noticed if run.encoding.by_place else _mix
+            y = mix(*_with_spare_keys(turned, keys, v), bias, run.noise_at(0))
             y = y[..., -run.queries :, :].transpose(2, 3)
         return self.out(y.flatten(3))
 
@@ -305,10 +310,35 @@ def _mix_noisily(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, noise: No
     scores = q @ k.mT * q.shape[-1] ** -0.5
     if bias is not None:
         scores = scores + bias
-    scores = scores.float().masked_fill(~_seen(q, k), -math.inf)
-    # Written out, as torch's own softmax over few keys takes most of a step on a CPU.
+    return drop(_softmax(scores.float(), _seen(q, k)).to(v.dtype), noise) @ v
+
+
+def _mix_noticed(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, noise: Noise | None) -> Tensor:
+    """The same without faint weights, which no fused kernel leaves out.
+
+    Where nothing is learned, a few queries at a time: of a long number all weights would fill the memory.
+    """
+    assert bias is None, "by place, turned queries and keys tell all"
+    queries, unseen = q.shape[-2], k.shape[-2] - q.shape[-2]
+    size = queries
+    if not torch.is_grad_enabled() and noise is None:
+        size = max(1, WEIGHTS_AT_ONCE // (q[..., 0, 0].numel() * k.shape[-2]))
+    parts = list[Tensor]()
+    for start in range(0, queries, size):
+        stop = min(start + size, queries)
+        some, keys, values = q[..., start:stop, :], k[..., : unseen + stop, :], v[..., : unseen + stop, :]
+        # Sharp heads have large scores, of which half precision would leave few digits.
+        scores = some.float() @ keys.float().mT * q.shape[-1] ** -0.5
+        weights = noticed(_softmax(scores, _seen(some, keys))).to(v.dtype)
+        parts.append(drop(weights, noise) @ values)
+    return parts[0] if len(parts) == 1 else torch.cat(parts, -2)
+
+
+def _softmax(scores: Tensor, seen: Tensor) -> Tensor:
+    """Written out, as torch's own over few keys takes most of a step on a CPU."""
+    scores = scores.masked_fill(~seen, -math.inf)
     weights = (scores - scores.detach().amax(-1, keepdim=True)).exp()
-    return drop((weights / weights.sum(-1, keepdim=True)).to(v.dtype), noise) @ v
+    return weights / weights.sum(-1, keepdim=True)
 
 
 def _fold(x: Tensor, into_heads: bool) -> Tensor:

@@ -20,6 +20,9 @@ DRAWS = 100
 APART = 128.0
 """What a score loses between tokens of two kinds beyond all that it could differ by: no softmax sees across."""
 
+FAINT = 0.1
+"""A key must have more than about this share of a head's attention to be noticed."""
+
 
 class Waves(nn.Module):
     """Cosines and sines [M, B or 1, H, T, D / 2] of the angles of positions 1 to `circle`; 0 is on no circle.
@@ -88,6 +91,16 @@ def with_nothing(k: Tensor) -> Tensor:
     nothing = torch.zeros_like(k[..., :1, :])
     nothing[..., 0], nothing[..., k.shape[-1] // 2] = -1.0, k.shape[-1] ** 0.5
     return torch.cat([nothing, k], -2)
+
+
+def noticed(weights: Tensor) -> Tensor:
+    """Weights of softmax without the faint ones, and what is left a little smaller: 1 stays 1, 1/2 is 0.45.
+
+    A head that has no use spreads over all digits, and what it brings changes with their number; so does the
+    little that a head with a use leaves to all others. Of a tenth or less nothing counts (clipped softmax:
+    Bondarenko and others, 2023).
+    """
+    return functional.relu((1 + FAINT) * weights - FAINT)
 
 
 def _frequencies(count: int, circle: int, generator: torch.Generator) -> Tensor:

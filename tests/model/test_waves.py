@@ -295,3 +295,16 @@ def test_waves_without_a_table_are_refused(encoding):
         InputError, match=f"position_waves with encoding '{encoding}': allowed are those with a table"
     ):
         build(encoding=encoding)
+
+
+@torch.no_grad()
+def test_by_place_heads_start_out_on_columns_near_by():
+    """Their own, one up, one down; and `=` of abacus, which has no place, as if it stood before the first."""
+    for encoding, asks in (("coupled", 9), ("abacus", 0)):
+        model = build(encoding=encoding, log_length_scale=True, normalized_attention=True)
+        positions = torch.tensor([*range(1, 13), asks]).view(1, 1, -1)
+        (weights, *_) = attention_weights(model, torch.zeros(MEMBERS, 1, 13, dtype=torch.long), positions)
+        for head, column in enumerate((asks, asks + 1, asks - 1)):
+            found = positions.flatten()[weights[:, 0, head, -1].argmax(-1)]
+            seen = weights[:, 0, head, -1].amax(-1) > 0.1
+            assert column < 1 or (seen.any() and (found[seen] == column).all())

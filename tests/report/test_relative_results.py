@@ -78,6 +78,15 @@ class TestLeaderboard:
         assert sorted(cell.beyond.values) == [0.0, 100.0]
         assert str(cell.beyond) == "50 (0–100)"
 
+    @pytest.mark.parametrize(("able", "word"), [(2, HOLDS), (1, UNDECIDED)])
+    def test_seeds_that_have_not_learned_have_no_say(self, tmp_path, able, word):
+        for seed in (1, 2, 3):
+            computes = TRUTH if seed <= able else lambda a, b: 0
+            fake_run(tmp_path / "runs", "table1", "table1-rotary-add", computes, seed=seed)
+        board = leaderboard(Collection(tmp_path).views)
+        assert board is not None
+        assert board.lines[0].cells["add"].word == word, "and more than half are needed"
+
     def test_written_in_three_ways(self, tmp_path):
         collection = collected(
             tmp_path, ("table1", "table1-learned-add", None), ("table1", "table1-rotary-mul", TRUTH)

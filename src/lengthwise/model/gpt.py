@@ -25,7 +25,7 @@ from lengthwise.model.config import ModelConfig
 from lengthwise.model.dropout import Noise, drop
 from lengthwise.model.layers import Embedding, Initializer, LayerNorm, Linear
 from lengthwise.model.positions import Encoding, Relation, TableEncoding, find_encoding
-from lengthwise.model.positions.waves import noticed
+from lengthwise.model.positions.waves import near, noticed
 from lengthwise.model.short_attention import short_attention, suits_short
 
 WEIGHTS_AT_ONCE = 1 << 26
@@ -97,6 +97,15 @@ class Attention(nn.Module):
         self.out = Linear(init, config.width, config.width, bias=config.bias, std=_residual_std(config))
         scaled = config.normalized_attention or config.log_length_scale
         self.scale = init.constant(1, config.heads, 1, 1, value=1.0) if scaled else None
+
+    @torch.no_grad()
+    def look_near(self, encoding: TableEncoding) -> None:
+        """Start every head out on a column near by; what has no place as if it stood before the first."""
+        assert encoding.waves is not None, "places are told by waves"
+        queries, keys = self.qk.weight.unflatten(-1, (2, self.config.heads, -1)).unbind(2)
+        for kind in range(2):
+            read = keys[:, 1 if encoding.signs_read_digits else kind]
+            queries[:, kind] = near(read, encoding.waves)
 
     def forward(self, x: Tensor, run: Pass) -> Tensor:
         packed = self._projected(x, run.placed).unflatten(-1, (3, self.config.heads, -1))
@@ -189,6 +198,10 @@ class GPT(nn.Module):
         # Last, so that models of one seed share all other initial weights, whatever their encoding.
         self.encoding = find_encoding(encoding)(config, config.context or positions_count, init)
         self.encoding.check(positions_count)
+        if isinstance(self.encoding, TableEncoding) and self.encoding.by_place:
+            for module in self.modules():
+                if isinstance(module, Attention):
+                    module.look_near(self.encoding)
 
     def forward(
         self,
@@ -323,7 +336,7 @@ def _mix_noticed(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, noise: No
     size = queries
     if not torch.is_grad_enabled() and noise is None:
         size = max(1, WEIGHTS_AT_ONCE // (q[..., 0, 0].numel() * k.shape[-2]))
-    parts = list[Tensor]()
+    parts: list[Tensor] = []
     for start in range(0, queries, size):
         stop = min(start + size, queries)
         some, keys, values = q[..., start:stop, :], k[..., : unseen + stop, :], v[..., : unseen + stop, :]

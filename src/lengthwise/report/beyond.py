@@ -28,10 +28,13 @@ def average(measured: Iterable[Measured]) -> float | None:
 
 def goes_on(views: Sequence[RunView], reference: str = TRUTH) -> str:
     """Whether seeds of one row are right, or answer as another reference does, on 99 % of every longer length:
-    `holds` if all do, `fails` if none does, else, or where one has not learned what it was trained on,
-    `undecided`."""
-    words = {_all_hold([judge(one, converged(view)) for one in agreements(view, reference)]) for view in views}
-    return words.pop() if len(words) == 1 else UNDECIDED
+    `holds` if all do, `fails` if none does, else `undecided`.
+
+    A seed that has not learned what it was trained on has no say, and it takes more than half of them to decide.
+    """
+    able = [view for view in views if converged(view)]
+    words = {_all_hold([judge(one, converged=True) for one in agreements(view, reference)]) for view in able}
+    return words.pop() if len(words) == 1 and 2 * len(able) > len(views) else UNDECIDED
 
 
 def _all_hold(words: Sequence[str | None]) -> str:

@@ -9,7 +9,7 @@ THOUSAND_CONTEXT, TWO_HUNDRED_CONTEXT, LAPTOP_CONTEXT = 1_032, 402, 132
 SETS = ("lopsided", "carry", "alternating")
 SEEDS = 3
 """The claim is about every seed, so that one is not enough."""
-FIRST_SEED = 41
+FIRST_SEED = 61
 """Lower ones were looked at while this was tuned."""
 
 LAPTOP_TRAIN, LAPTOP_TEST = "D1..6", "D6,D12,D24,D60,D120"

@@ -9,7 +9,7 @@ from lengthwise.experiments.recipes.recipe import Tuning
 SHAPE: dict[str, Any] = {"layers": 2, "heads": 2, "width": 256}
 LAPTOP_SHAPE: dict[str, Any] = {"layers": 2, "heads": 4, "width": 128}
 # Sums column by column: one layer that attends by place alone, all places alike. Then nothing in a long number is
-# unlike what training showed but the count of keys. Two heads would do, and some seeds do not find them.
+# unlike what training showed but the count of keys. Two heads would do; each starts out on a column near by.
 BY_PLACE: dict[str, Any] = {"layers": 1, "heads": 4, "place_attention": True, "position_waves": True}
 # For it embeddings and head, which AdamW trains, take a high rate.
 BY_PLACE_TUNING = Tuning(steps=4_000, batch=64, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=1_000)

@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Initializer
+from lengthwise.model.positions.rotary import turn
 
 DRAWS = 100
 APART = 128.0
@@ -50,6 +51,15 @@ class Waves(nn.Module):
         turns = positions[:, :, None, :, None] * self.frequency.unsqueeze(1) % self.circle
         angle = turns * (2 * torch.pi / self.circle)
         return angle.cos(), angle.sin()
+
+
+def near(keys: Tensor, waves: Waves) -> Tensor:
+    """Queries [M, H, D] that find their keys [M, H, D] in a column near by: heads in turn in their own, one up,
+    one down, two up, and so on. A head that starts out anywhere may never find a column of use.
+    """
+    columns = torch.tensor([(h + 1) // 2 * (1 if h % 2 else -1) for h in range(keys.shape[1])])
+    of_each_head = (part[:, 0].diagonal(dim1=1, dim2=2).mT for part in waves(columns.view(1, 1, -1)))
+    return turn(keys, *of_each_head)
 
 
 def set_apart(q: Tensor, k: Tensor, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:

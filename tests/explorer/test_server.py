@@ -178,7 +178,7 @@ def test_what_counts_for_a_look_inside_is_the_problem_asked(server):
     assert attention.json()["no_dependence"] is None and len(attention.json()["tokens"]) > 180
     (layer,), (nothing,) = attention.json()["layers"], attention.json()["nothing"]
     for row, share in zip(layer, nothing, strict=True):
-        assert 0 <= share <= 1.0001 - sum(weight for _, weight in row)
+        assert 0 <= share <= 1.001 - sum(weight for _, weight in row)
     assert max(nothing) > 0.1
     causes = dependence.json()["causes"]
     assert [(c["operand"], c["significance"]) for c in causes] == [(n, i + 1) for n in "ab" for i in range(60)]

@@ -61,7 +61,7 @@ class ModelConfig(Config):
     place_attention: bool = False
     """Whether queries and keys are learned vectors, alike for all tokens, that positions alone tell apart:
     attention then cannot depend on what stands where, and finds a column among thousands as among dozens. With
-    position_waves. A head that finds nothing where it looks then brings nothing."""
+    position_waves. Heads start out on columns near by; one that finds nothing where it looks brings nothing."""
 
     context: PositiveInt | None = None
     """Rows of a learned position table, or the range that randomized positions come from; by default as many

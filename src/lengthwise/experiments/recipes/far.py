@@ -13,7 +13,7 @@ LAPTOP_SHAPE: dict[str, Any] = {"layers": 2, "heads": 4, "width": 128}
 BY_PLACE: dict[str, Any] = {"layers": 1, "heads": 4, "place_attention": True, "position_waves": True}
 # For it embeddings and head, which AdamW trains, take a high rate.
 BY_PLACE_TUNING = Tuning(steps=4_000, batch=64, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=1_000)
-LAPTOP_BY_PLACE = Tuning(steps=1_200, batch=8, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=300)
+LAPTOP_BY_PLACE = Tuning(steps=600, batch=8, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=200)
 # Several problems share a row. Attention then meets columns at all distances, as in a long number, and learns to
 # tell that a column is not there: without that, sums go wrong at their end.
 PACKED: dict[str, Any] = {"sampling": "balanced", "packing": "concatenated"}

@@ -30,7 +30,7 @@ PACKED = {
     "packing": (2, 2),
     "dependence": (8, 5),
     "regularization": (36, 4),
-    # Sums of an aligned encoding train apart from its products, abacus' tasks each alone: they differ in length.
+    # Products and residues modulo 101 have budgets of their own, and abacus' sums differ in length.
     "table1": (68, 52),
     "relative-addition": (16, 10),
     "jelassi-5-20": (16, 8),

@@ -260,7 +260,7 @@ def tells_all_attention(page: Page, tokens_before: int) -> None:
         .evaluate_all("all => all.map(token => Number(token.style.getPropertyValue('--share')))")
     )
     told = page.locator("#inside .note").last.inner_text()
-    nothing = re.search(r"(\d+) % of its attention is on nothing", told)
+    nothing = re.search(r"(\d+) % of its attention counts for nothing", told)
     rest = re.search(r"The other (\d+) tokens (?:share the remaining (\d+) %|have less than 1 % together)\.", told)
     assert rest and int(rest[1]) == tokens_before - len(shown)
     percent = [100 * sum(shown), int(nothing[1] if nothing else 0), int(rest[2] or 0)]
@@ -286,7 +286,7 @@ def test_a_long_sum_is_shown_whole_in_blocks(opened, size, other):
     expect(page.locator("#inside")).to_contain_text("It depends on", timeout=20_000)
     page.locator("#answer .answer-digit").last.focus()
     expect(page.get_by_label(f"digit 1 of the first number, {a[-1]}: 100 %")).to_be_visible()
-    expect(page.locator("#inside")).to_contain_text("on nothing")
+    expect(page.locator("#inside")).to_contain_text("counts for nothing")
     tells_all_attention(page, tokens_before=1 + 60 + 1 + 60 + 1)
     page.locator("#answer .answer-digit").first.focus()
     expect(page.get_by_label(f"digit 60 of the first number, {a[0]}: 100 %")).to_be_visible()
@@ -349,7 +349,7 @@ def test_attention_on_nothing_is_told_apart_from_that_to_other_tokens(opened, di
     number, truth = "1" * digits, "2" * digits
     ask_made_up(page, (number, number, truth), truth, nothing=[[0.27] * digits, [0.0009] * digits])
     note = page.locator("#inside .note").last
-    expect(note).to_contain_text("27 % of its attention is on nothing: no token stands where it looked.")
+    expect(note).to_contain_text("27 % of its attention counts for nothing: it is on no token, or too faint.")
     if digits > 3:
         expect(note).to_contain_text("The other 199 tokens share the remaining 48 %.")
     page.get_by_label("layer").select_option("1")

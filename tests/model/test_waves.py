@@ -175,7 +175,7 @@ def test_by_place_a_few_queries_at_a_time_bring_the_same(monkeypatch):
     model, ids, positions = build(), random_ids(), drawn(1, ROWS, seed=2)
     expected = model(ids, positions)
     for at_once in (1, 300, 700):
-        monkeypatch.setattr("lengthwise.model.gpt.WEIGHTS_AT_ONCE", at_once)
+        monkeypatch.setattr("lengthwise.model.gpt.WRITTEN_OUT", at_once)
         torch.testing.assert_close(model(ids, positions), expected, atol=1e-4, rtol=0)
 
 
@@ -184,11 +184,11 @@ def test_by_place_what_is_spread_over_many_brings_nothing():
     """However many they are: a head without use does not change with the length of a number."""
     model = build(layers=1)
     model.blocks[0].attention.qk.weight.zero_()
-    for length in (10, 50):
+    for length in (12, 50):
         ids = torch.randint(0, VOCABULARY, (MEMBERS, 1, length), generator=torch.Generator().manual_seed(1))
         positions = torch.arange(length).view(1, 1, -1) % CIRCLE + 1
         (weights,) = attention_weights(model, ids, positions)
-        assert weights[..., :8, :].sum(-1).min() > 0 and weights[..., 9:, :].max() == 0
+        assert weights[..., :8, :].sum(-1).min() > 0 and weights[..., 10:, :].max() == 0
         others = torch.cat([ids[..., :-1].flip(-1), ids[..., -1:]], -1)
         assert torch.equal(model(ids, positions)[:, :, -1], model(others, positions)[:, :, -1])
 

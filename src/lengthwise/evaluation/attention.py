@@ -26,7 +26,7 @@ class Met(NamedTuple):
     faint_left_out: bool = False
 
     def weights(self) -> Tensor:
-        """Those of tokens: float32 [M, B, H, Q, K]. What is left to one is on nothing."""
+        """Those of tokens: float32 [M, B, H, Q, K]. What is left to one counts for nothing."""
         weights = self._softmax()
         return (noticed(weights) if self.faint_left_out else weights)[..., self.spare :]
 
@@ -49,8 +49,8 @@ class Met(NamedTuple):
 class Witness:
     """Stands in for an encoding during a pass, and keeps queries, keys and bias."""
 
-    def __init__(self, encoding: Encoding, seen: list[Met]) -> None:
-        self.encoding, self.seen, self.by_place = encoding, seen, encoding.by_place
+    def __init__(self, encoding: Encoding, seen: list[Met], *, by_place: bool) -> None:
+        self.encoding, self.seen, self.by_place = encoding, seen, by_place
 
     def attend(self, q: Tensor, k: Tensor, relation: Relation) -> tuple[Tensor, Tensor, Tensor | None]:
         turned, keys, bias = self.encoding.attend(q, k, relation)
@@ -67,9 +67,8 @@ def watch(model: GPT, ids: Tensor, positions: Tensor, tail: int | None = None) -
     No other pass of this model may run meanwhile.
     """
     seen: list[Met] = []
-    hooks = [
-        cast(nn.Module, block.attention).register_forward_pre_hook(_introduce(seen)) for block in model.blocks
-    ]
+    introduce = _introduce(seen, model.config.place_attention)
+    hooks = [cast(nn.Module, block.attention).register_forward_pre_hook(introduce) for block in model.blocks]
     try:
         return model(ids, positions, tail=tail), seen
     finally:
@@ -92,9 +91,9 @@ def sharpest(layers: Sequence[Tensor]) -> int:
     return int(torch.stack(entropies).nan_to_num(nan=math.inf).argmin())
 
 
-def _introduce(seen: list[Met]) -> Callable[[nn.Module, tuple[Any, ...]], tuple[Tensor, Pass]]:
+def _introduce(seen: list[Met], by_place: bool) -> Callable[[nn.Module, tuple[Any, ...]], tuple[Tensor, Pass]]:
     def replace(module: nn.Module, arguments: tuple[Any, ...]) -> tuple[Tensor, Pass]:
         x, run = arguments
-        return x, run._replace(encoding=Witness(run.encoding, seen))
+        return x, run._replace(encoding=Witness(run.encoding, seen, by_place=by_place))
 
     return replace

@@ -18,7 +18,7 @@ AT_ONCE = 128
 
 
 class Attended(NamedTuple):
-    """Of each place that wrote a token, the attention to all tokens [A, T], and on nothing [A]."""
+    """Of each place that wrote a token, the attention to all tokens [A, T], and what counts for nothing [A]."""
 
     tokens: Tensor
     nothing: Tensor

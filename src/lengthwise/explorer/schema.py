@@ -104,8 +104,8 @@ class AttentionReply(BaseModel):
         f"to, and how much, averaged over heads. Less than {LEAST_ATTENTION} is left out."
     )
     nothing: list[list[float]] | None = Field(
-        description="For each layer and each token of the answer, the attention on nothing, where no token "
-        "stands. Null for models that cannot look there: the attention to all tokens is then one together."
+        description="For each layer and each token of the answer, the attention that counts for nothing: on no "
+        "token, or too faint. Null for models where all counts: the attention to all tokens is then one together."
     )
     sharpest: int = Field(description="The layer, counted from 0, that attends to the fewest tokens.")
     no_dependence: str | None = Field(description="Why /api/dependence refuses this problem, where it does.")

@@ -28,8 +28,8 @@ from lengthwise.model.positions import Encoding, Relation, TableEncoding, find_e
 from lengthwise.model.positions.waves import near, noticed
 from lengthwise.model.short_attention import short_attention, suits_short
 
-WEIGHTS_AT_ONCE = 1 << 26
-"""Attention weights that are there at a time where they are written out and nothing is learned."""
+WRITTEN_OUT = 1 << 25
+"""Attention weights that are there at a time where no fused kernel helps and nothing is learned."""
 
 
 class Cache:
@@ -99,9 +99,10 @@ class Attention(nn.Module):
         self.scale = init.constant(1, config.heads, 1, 1, value=1.0) if scaled else None
 
     @torch.no_grad()
-    def look_near(self, encoding: TableEncoding) -> None:
-        """Start every head out on a column near by; what has no place as if it stood before the first."""
-        assert encoding.waves is not None, "places are told by waves"
+    def look_near(self, encoding: Encoding) -> None:
+        """Start every head out on a column near by. Tokens without a place that read digits, as `=` of abacus
+        positions, start out as if they stood before the first column; where they do not, they are all alike."""
+        assert isinstance(encoding, TableEncoding) and encoding.waves is not None, "places are told by waves"
         queries, keys = self.qk.weight.unflatten(-1, (2, self.config.heads, -1)).unbind(2)
         for kind in range(2):
             read = keys[:, 1 if encoding.signs_read_digits else kind]
@@ -120,7 +121,7 @@ class Attention(nn.Module):
         if turned is q and keys is k and bias is None and run.cache is None and suits_short(packed):
             y = short_attention(packed, run.queries, run.noise_at(0))
         else:
-            mix = _mix_noticed if run.encoding.by_place else _mix
+            mix = _mix_noticed if self.config.place_attention else _mix
             y = mix(*_with_spare_keys(turned, keys, v), bias, run.noise_at(0))
             y = y[..., -run.queries :, :].transpose(2, 3)
         return self.out(y.flatten(3))
@@ -192,16 +193,16 @@ class GPT(nn.Module):
         self.config, self.members, self._requested_dtype = config, len(seeds), compute_dtype
         init = Initializer(seeds)
         self.tokens = Embedding(init, vocabulary, config.width, std=config.embedding_std)
-        self.blocks = nn.ModuleList(Block(config, init) for _ in range(config.layers))
+        blocks = [Block(config, init) for _ in range(config.layers)]
+        self.blocks = nn.ModuleList(blocks)
         self.norm = LayerNorm(init, config.width, bias=config.bias)
         self.head = None if config.tied else Linear(init, config.width, vocabulary, bias=False)
         # Last, so that models of one seed share all other initial weights, whatever their encoding.
         self.encoding = find_encoding(encoding)(config, config.context or positions_count, init)
         self.encoding.check(positions_count)
-        if isinstance(self.encoding, TableEncoding) and self.encoding.by_place:
-            for module in self.modules():
-                if isinstance(module, Attention):
-                    module.look_near(self.encoding)
+        if config.place_attention:
+            for block in blocks:
+                block.attention.look_near(self.encoding)
 
     def forward(
         self,
@@ -327,7 +328,7 @@ def _mix_noisily(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, noise: No
 
 
 def _mix_noticed(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, noise: Noise | None) -> Tensor:
-    """The same without faint weights, which no fused kernel leaves out.
+    """As `_mix`, without faint weights, which no fused kernel leaves out.
 
     Where nothing is learned, a few queries at a time: of a long number all weights would fill the memory.
     """
@@ -335,7 +336,7 @@ def _mix_noticed(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, noise: No
     queries, unseen = q.shape[-2], k.shape[-2] - q.shape[-2]
     size = queries
     if not torch.is_grad_enabled() and noise is None:
-        size = max(1, WEIGHTS_AT_ONCE // (q[..., 0, 0].numel() * k.shape[-2]))
+        size = max(1, WRITTEN_OUT // (q[..., 0, 0].numel() * k.shape[-2]))
     parts: list[Tensor] = []
     for start in range(0, queries, size):
         stop = min(start + size, queries)

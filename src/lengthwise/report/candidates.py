@@ -17,7 +17,7 @@ class Candidate:
     agreement: Spread
     """The average over longer lengths, for each seed."""
     word: str
-    """`holds` if every seed answers so on 99 % of every longer length."""
+    """`holds` if seeds that have learned, more than half, all answer so on 99 % of every longer length."""
 
 
 def candidates(views: Sequence[RunView]) -> list[Candidate]:

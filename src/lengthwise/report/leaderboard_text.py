@@ -9,7 +9,8 @@ from lengthwise.report.leaderboard import Cell, Leaderboard, Line
 LEGEND = (
     "Percent of right answers on the training domain / on average over all longer lengths: the mean over seeds, "
     "in brackets the lowest and highest. Theory is Table 1's mark, whether it goes on to longer operands, and the "
-    "verdict on it: a model goes on if it is right on 99 % of every longer length."
+    "verdict on it: a model goes on if it is right on 99 % of every longer length. A seed that has not "
+    "learned has no say, and more than half must have."
 )
 MARKS = {True: "yes", False: "no", None: "–"}
 MEASURED = {HOLDS: "yes", FAILS: "no", UNDECIDED: "undecided"}

@@ -55,7 +55,7 @@ PARTS: dict[str, Part] = {
         "From five digits to twenty",
         "Jelassi and others report that encoders with relative positions add twenty digits after training on "
         "five; here decoders are asked. Percent of right answers, by length; a model goes on if it is right on "
-        "99 % of every longer one.",
+        "99 % of every longer one. A seed that has not learned has no say, and more than half must have.",
         {"jelassi-5-20": jelassi_table},
         ("jelassi-5-20",),
     ),
@@ -63,7 +63,8 @@ PARTS: dict[str, Part] = {
         "Residues with relative positions",
         "Theory says whether a model goes on to longer operands, and not what it computes if it does not, so its "
         "answers are held against truth, the last and the first digits, folded digits and windows of many sizes. "
-        "The best candidate fits if every seed agrees with it on 99 % of every longer length.",
+        "The best candidate fits if every seed that has learned agrees with it on 99 % of every longer length, and "
+        "more than half have.",
         {"modular-relative": modular_table},
         ("modular-relative",),
     ),

@@ -1,5 +1,6 @@
 """McLeish's settings with abacus positions: sums of up to 100 digits from 20, products of up to 25 from 15."""
 
+from dataclasses import replace
 from typing import Any
 
 from lengthwise.experiments.recipes.far import BY_PLACE_TUNING, LAPTOP_BY_PLACE, by_place, far
@@ -11,13 +12,15 @@ PRODUCTS_CONTEXT = 200
 # than a table of positions.
 LOOPED: dict[str, Any] = {"layers": 4, "loops": 4, "heads": 4, "width": 256, "position_waves": True}
 SUMS_SHAPE: dict[str, int] = {"width": 256, "context": 402}
-LAPTOP_SHAPE: dict[str, int] = {"width": 128, "context": 132}
+# Many short rows: one problem of each teaches `=` where numbers begin.
+LAPTOP_SHAPE: dict[str, int] = {"width": 128, "context": 132, "row": 60}
+LAPTOP_TUNING = replace(LAPTOP_BY_PLACE, batch=36)
 A_CELL, LAPTOP_A_CELL = 100, 20
 
 
 def rows(setting: Setting) -> list[Row]:
     if setting.laptop:
-        small = by_place("abacus", "D1..8", "D8,D10,D15,D20", LAPTOP_BY_PLACE, **LAPTOP_SHAPE)
+        small = by_place("abacus", "D1..8", "D8,D10,D15,D20", LAPTOP_TUNING, **LAPTOP_SHAPE)
         return [Row("abacus-100-add", small.changed(evaluation={"pairs": LAPTOP_A_CELL}))]
     sums = by_place("abacus", "D1..20", "D20,D40,D60,D80,D100", BY_PLACE_TUNING, **SUMS_SHAPE)
     products = far("mul", "abacus", "D1..15", "D15,D20,D25", PRODUCTS, **LOOPED, context=PRODUCTS_CONTEXT)

@@ -38,12 +38,14 @@ def far(
     return tuning.applied(start).changed(model={**ATTENTION, **model}, data=PACKED, evaluation=MEASURED)
 
 
-def by_place(encoding: str, train: str, test: str, tuning: Tuning, *, width: int, context: int) -> RunConfig:
-    """Sums by attention that knows positions alone.
+def by_place(
+    encoding: str, train: str, test: str, tuning: Tuning, *, width: int, context: int, row: int = ROW
+) -> RunConfig:
+    """Sums by attention that knows positions alone, in rows of `row` tokens.
 
     Operands are as wide as the longer one, as position coupling was published, so that a column has digits of
     both or of neither. `context` has room for the longest answer, and is one more than a prime: positions then
     run in a circle that no wave repeats on.
     """
     run = far("add", encoding, train, test, tuning, layout="level", **BY_PLACE, width=width, context=context)
-    return run.changed(data={"row_tokens": ROW})
+    return run.changed(data={"row_tokens": row})

@@ -31,7 +31,7 @@ def name(encoding: str, modulus: int) -> str:
 
 
 def _full(encoding: str, modulus: int) -> RunConfig:
-    """Both moduli with answers as wide as the wider one's."""
+    """Both moduli with answers as wide as the wider one's, so that only the task and its budget differ."""
     run_of_ours = run(f"add%{modulus}", TRAIN, TEST, encoding, TUNINGS[modulus], data={"answer_width": 3})
     return run_of_ours.changed(evaluation=candidates(SIZES))
 

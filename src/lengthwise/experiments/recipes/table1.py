@@ -87,7 +87,7 @@ def config(setting: Setting, positions: Positions, task: str) -> RunConfig:
 
 
 def answer_width(positions: Positions, task: str, width: int) -> int:
-    """Answers as wide as the widest, a product's: tasks of an encoding then train as one program.
+    """Answers as wide as the widest, a product's: those of one budget then train as one program.
 
     Not so where digits stand aligned. There a digit of a sum that lies further up than operands reach would find
     the answer's own lowest digits at the distances at which all others find the operands'.

@@ -6,7 +6,7 @@ from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning
 TRAIN, TEST = "1..40x2", "40x2,50x2,60x2,80x2,100x2"
 TUNING = Tuning(steps=12_000, batch=64, dropout=0.0, decay=0.05, evaluate_every=3_000)
 # Which digits belong to the short number has to be found out before they can be read from afar.
-DEPTH: dict[str, int] = {"layers": 4, "heads": 8}
+LARGER: dict[str, int] = {"layers": 4, "heads": 8}
 # Training draws offsets such that positions reach the context, which the longest answer has to fit in.
 CONTEXT, LAPTOP_CONTEXT = 500, 100
 DECODED = 100
@@ -18,7 +18,7 @@ def rows(setting: Setting) -> list[Row]:
         shape = {**LAPTOP_SHAPE, "context": LAPTOP_CONTEXT}
         run = far("mul", "coupled", LAPTOP_TRAIN, LAPTOP_TEST, LAPTOP_TUNING, **shape).changed(base=LAPTOP_BASE)
     else:
-        shape = {**SHAPE, **DEPTH, "context": CONTEXT}
+        shape = {**SHAPE, **LARGER, "context": CONTEXT}
         run = far("mul", "coupled", TRAIN, TEST, TUNING, **shape)
     return [Row("upward-multiplication", run.changed(evaluation={"decoded": DECODED}))]
 

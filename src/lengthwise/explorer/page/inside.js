@@ -116,7 +116,7 @@ export class Inside {
           ? "Tokens with at least 1 % of its attention (averaged over heads), in the order read and written."
           : "All that the model had read and written before, in that order, with its attention in % (averaged over heads).",
         isWorthTelling(nothing)
-          ? ` ${(100 * nothing).toFixed(0)} % of its attention is on nothing: no token stands where it looked.`
+          ? ` ${(100 * nothing).toFixed(0)} % of its attention counts for nothing: it is on no token, or too faint.`
           : "",
         isShort ? ` The other ${others(all, nothing)}.` : "",
       ),

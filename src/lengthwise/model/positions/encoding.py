@@ -43,9 +43,6 @@ class Encoding(nn.Module, ABC):
     one_as_tested: bool = False
     """Whether one problem of such a row stands where evaluation puts every problem."""
 
-    by_place: bool = False
-    """Whether queries and keys know positions alone. Then faint weights of attention do not count."""
-
     @abstractmethod
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
         super().__init__()

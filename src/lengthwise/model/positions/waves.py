@@ -107,7 +107,7 @@ def noticed(weights: Tensor) -> Tensor:
     """Weights of softmax without the faint ones, and what is left a little smaller: 1 stays 1, 1/2 is 0.45.
 
     A head that has no use spreads over all digits, and what it brings changes with their number; so does the
-    little that a head with a use leaves to all others. Of a tenth or less nothing counts (clipped softmax:
+    little that a head with a use leaves to all others. Of less than about a tenth nothing counts (clipped softmax:
     Bondarenko and others, 2023).
     """
     return functional.relu((1 + FAINT) * weights - FAINT)

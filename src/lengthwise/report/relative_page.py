@@ -63,8 +63,8 @@ PARTS: dict[str, Part] = {
         "Residues with relative positions",
         "Theory says whether a model goes on to longer operands, and not what it computes if it does not, so its "
         "answers are held against truth, the last and the first digits, folded digits and windows of many sizes. "
-        "The best candidate fits if every seed that has learned agrees with it on 99 % of every longer length, and "
-        "more than half have.",
+        "The best candidate fits if every seed that has learned agrees with it on 99 % of every longer length, "
+        "and more than half have.",
         {"modular-relative": modular_table},
         ("modular-relative",),
     ),

@@ -82,3 +82,12 @@ def test_every_field_is_described():
 def test_the_config_imports_no_torch():
     code = "import sys, lengthwise.model.config; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(("token_heads", "place_attention"), [(3, True), (1, False)])
+def test_some_heads_attend_by_tokens_only_beside_others_by_place(token_heads, place_attention):
+    options = {"position_waves": True, "place_attention": place_attention, "token_heads": token_heads}
+    with pytest.raises(
+        InputError, match=f"token_heads {token_heads}: allowed are less than all 3, with place_attention"
+    ):
+        ModelConfig.named("nano", **options)

@@ -156,11 +156,14 @@ def test_by_place_a_head_may_look_at_nothing():
     assert shares[..., 1:6].max() < 1 and shares[..., 1:6].min() < 0.5
 
 
-@pytest.mark.parametrize("encoding", ["coupled", "abacus"])
+@pytest.mark.parametrize(
+    ("encoding", "token_heads"), [("coupled", 0), ("abacus", 0), ("coupled", 1), ("abacus", 2)]
+)
 @torch.no_grad()
-def test_by_place_all_ways_through_a_model_agree(encoding):
+def test_by_place_all_ways_through_a_model_agree(encoding, token_heads):
     """Token by token from a cache, the last tokens alone, and the way of training, with nothing dropped."""
-    model, ids, positions = build(encoding=encoding), random_ids(), drawn(1, ROWS, seed=2)
+    model, ids = build(encoding=encoding, token_heads=token_heads), random_ids()
+    positions = drawn(1, ROWS, seed=2)
     positions[..., [0, 6]] = 0
     expected, cache = model(ids, positions), model.cache(BATCH, LENGTH)
     pieces = [model(ids[..., i : i + 1], positions[..., i : i + 1], cache=cache) for i in range(LENGTH)]
@@ -177,6 +180,35 @@ def test_by_place_a_few_queries_at_a_time_bring_the_same(monkeypatch):
     for at_once in (1, 300, 700):
         monkeypatch.setattr("lengthwise.model.gpt.WRITTEN_OUT", at_once)
         torch.testing.assert_close(model(ids, positions), expected, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("token_heads", [0, 1, 2])
+@torch.no_grad()
+def test_by_place_weights_times_values_is_what_attention_puts_out(token_heads):
+    model, ids, positions = build(token_heads=token_heads), random_ids(), drawn(0, ROWS, seed=2)
+    passed = []
+    for block in model.blocks:
+        block.attention.register_forward_hook(lambda module, given, out: passed.append((module, given[0], out)))
+    layers = attention_weights(model, ids, positions)
+    for (module, x, out), weights in zip(passed, layers, strict=True):
+        values = module.v(x).unflatten(-1, (3, -1)).transpose(2, 3)
+        again = module.out((weights @ values).transpose(2, 3).flatten(3))
+        torch.testing.assert_close(again, out, atol=1e-3, rtol=1e-4)
+
+
+@torch.no_grad()
+def test_heads_by_tokens_see_tokens_and_no_positions():
+    model, positions = build(token_heads=1), drawn(1, ROWS, seed=2)
+    (one, *_), (moved_on, *_), (other, *_) = (
+        attention_weights(model, ids, at)
+        for ids, at in ((random_ids(), positions), (random_ids(), positions.flip(-1)), (random_ids(4), positions))
+    )
+    by_place, by_tokens = slice(0, 2), slice(2, 3)
+    assert torch.equal(one[:, :, by_tokens], moved_on[:, :, by_tokens])
+    assert not torch.allclose(one[:, :, by_tokens], other[:, :, by_tokens], atol=0.01)
+    assert torch.equal(one[:, :, by_place], other[:, :, by_place])
+    assert not torch.allclose(one[:, :, by_place], moved_on[:, :, by_place], atol=0.01)
+    torch.testing.assert_close(one[:, :, by_tokens].sum(-1), torch.ones(MEMBERS, BATCH, 1, LENGTH))
 
 
 @torch.no_grad()

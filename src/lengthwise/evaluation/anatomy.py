@@ -15,7 +15,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from lengthwise.evaluation.attention import Met, watch
+from lengthwise.evaluation.attention import Layer, watch
 from lengthwise.evaluation.measure import Row, row_maker
 from lengthwise.evaluation.references import reference_answers
 from lengthwise.evaluation.score import Subject, answer_span, chunks
@@ -86,7 +86,7 @@ def _dissect_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor) -> tuple[T
     logits, layers = watch(subject.model, tokens.ids[..., read], positions[..., read], tail=end - start)
     margin = margins(logits, tokens.ids[..., start:end])
     answer, is_digit = tokens.answer[..., start:end], tokens.number[..., start:end] == C
-    looks = [_look(met, tokens, start, end) for met in layers]
+    looks = [_look(layer, tokens, start, end) for layer in layers]
     return (
         first_wrong_tenth((margin <= 0) & answer, is_digit),
         margin.masked_fill(~answer, torch.inf).amin(-1),
@@ -116,17 +116,17 @@ def first_wrong_tenth(wrong: Tensor, is_digit: Tensor) -> Tensor:
     return torch.where(wrong.any(-1, keepdim=True), found, 0).squeeze(-1)
 
 
-def _look(met: Met, tokens: SpreadTokens, start: int, end: int) -> tuple[Tensor, Tensor]:
+def _look(layer: Layer, tokens: SpreadTokens, start: int, end: int) -> tuple[Tensor, Tensor]:
     """Sums [M, H] over answer digits of the largest weight and of the weight on digits needed."""
-    members, problems, heads, queries, _ = met.q.shape
-    sharp = met.q.new_zeros(members, heads, dtype=torch.float64)
+    members, problems, _ = tokens.ids.shape
+    sharp = torch.zeros(members, layer.heads, dtype=torch.float64, device=tokens.ids.device)
     needed = torch.zeros_like(sharp)
-    size = max(1, WEIGHTS_AT_ONCE // (members * problems * heads * end))
+    size = max(1, WEIGHTS_AT_ONCE // (members * problems * layer.heads * end))
     for place in range(start, end, size):
         # What is written at a place comes from the query of the place before.
         written = slice(place, min(place + size, end))
-        skipped = end - 1 - queries
-        weights = met.some(written.start - 1 - skipped, written.stop - 1 - skipped).weights()
+        skipped = end - 1 - layer.queries
+        weights = layer.some(written.start - 1 - skipped, written.stop - 1 - skipped).weights()
         is_digit = (tokens.number[..., written] == C).unsqueeze(2)
         sharp += (weights.amax(-1) * is_digit).sum((1, 3))
         column = _needed(tokens, written).unsqueeze(2)

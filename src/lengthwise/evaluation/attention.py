@@ -10,75 +10,75 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from lengthwise.model.gpt import GPT, Pass
-from lengthwise.model.positions import Encoding, Relation
+from lengthwise.model.gpt import GPT, Meeting, Pass
 from lengthwise.model.positions.waves import noticed
 
 
-class Met(NamedTuple):
-    """Queries [M, B, H, Q, D], keys [M, B, H, K, D] and bias as they meet in attention."""
+class Layer(NamedTuple):
+    """What met in a layer: heads that attend alike, one kind after the other."""
 
-    q: Tensor
-    k: Tensor
-    bias: Tensor | None
-    spare: int = 0
-    """So many of the keys, the first, stand for no token."""
-    faint_left_out: bool = False
+    kinds: tuple[Meeting, ...]
+
+    @property
+    def heads(self) -> int:
+        return sum(kind.q.shape[2] for kind in self.kinds)
+
+    @property
+    def queries(self) -> int:
+        return self.kinds[0].q.shape[-2]
+
+    @property
+    def tokens(self) -> int:
+        return self.kinds[0].k.shape[-2] - self.kinds[0].spare
 
     def weights(self) -> Tensor:
         """Those of tokens: float32 [M, B, H, Q, K]. What is left to one counts for nothing."""
-        weights = self._softmax()
-        return (noticed(weights) if self.faint_left_out else weights)[..., self.spare :]
+        return torch.cat([_weights(kind) for kind in self.kinds], 2)
 
-    def _softmax(self) -> Tensor:
-        """softmax(q k / sqrt(D) + bias), over the keys up to each query's own."""
-        scores = self.q.float() @ self.k.float().mT / math.sqrt(self.q.shape[-1])
-        if self.bias is not None:
-            scores = scores + self.bias
-        queries, keys = scores.shape[-2:]
-        later = torch.ones(queries, keys, dtype=torch.bool, device=scores.device).triu(keys - queries + 1)
-        return scores.masked_fill(later, -math.inf).softmax(-1)
-
-    def some(self, first: int, last: int) -> "Met":
+    def some(self, first: int, last: int) -> "Layer":
         """Queries `first` to `last` - 1 alone, with the keys that these may see."""
-        keys = self.k.shape[-2] - self.q.shape[-2] + last
-        bias = None if self.bias is None else self.bias[..., first:last, :keys]
-        return self._replace(q=self.q[..., first:last, :], k=self.k[..., :keys, :], bias=bias)
+        return Layer(tuple(_some(kind, first, last) for kind in self.kinds))
 
 
-class Witness:
-    """Stands in for an encoding during a pass, and keeps queries, keys and bias."""
+def _weights(met: Meeting) -> Tensor:
+    """softmax(q k / sqrt(D) + bias), over the keys up to each query's own."""
+    scores = met.q.float() @ met.k.float().mT / math.sqrt(met.q.shape[-1])
+    if met.bias is not None:
+        scores = scores + met.bias
+    queries, keys = scores.shape[-2:]
+    later = torch.ones(queries, keys, dtype=torch.bool, device=scores.device).triu(keys - queries + 1)
+    weights = scores.masked_fill(later, -math.inf).softmax(-1)
+    return (noticed(weights) if met.faint_left_out else weights)[..., met.spare :]
 
-    def __init__(self, encoding: Encoding, seen: list[Met], *, by_place: bool) -> None:
-        self.encoding, self.seen, self.by_place = encoding, seen, by_place
 
-    def attend(self, q: Tensor, k: Tensor, relation: Relation) -> tuple[Tensor, Tensor, Tensor | None]:
-        turned, keys, bias = self.encoding.attend(q, k, relation)
-        spare = keys.shape[-2] - k.shape[-2]
-        self.seen.append(Met(turned, keys, bias, spare, faint_left_out=self.by_place))
-        return turned, keys, bias
+def _some(met: Meeting, first: int, last: int) -> Meeting:
+    keys = met.k.shape[-2] - met.q.shape[-2] + last
+    bias = None if met.bias is None else met.bias[..., first:last, :keys]
+    return met._replace(q=met.q[..., first:last, :], k=met.k[..., :keys, :], bias=bias)
 
 
 @torch.no_grad()
-def watch(model: GPT, ids: Tensor, positions: Tensor, tail: int | None = None) -> tuple[Tensor, list[Met]]:
+def watch(model: GPT, ids: Tensor, positions: Tensor, tail: int | None = None) -> tuple[Tensor, list[Layer]]:
     """The logits of a pass, and what met in each layer, in the order they are applied. With `tail`, the last
     layer has the last `tail` queries alone.
 
     No other pass of this model may run meanwhile.
     """
-    seen: list[Met] = []
-    introduce = _introduce(seen, model.config.place_attention)
-    hooks = [cast(nn.Module, block.attention).register_forward_pre_hook(introduce) for block in model.blocks]
+    seen: list[list[Meeting]] = []
+    hooks = [
+        cast(nn.Module, block.attention).register_forward_pre_hook(_introduce(seen)) for block in model.blocks
+    ]
     try:
-        return model(ids, positions, tail=tail), seen
+        logits = model(ids, positions, tail=tail)
     finally:
         for hook in hooks:
             hook.remove()
+    return logits, [Layer(tuple(kinds)) for kinds in seen]
 
 
 def attention_weights(model: GPT, ids: Tensor, positions: Tensor) -> list[Tensor]:
     """Of each layer: [M, B, H, T, T], queries by keys."""
-    return [met.weights() for met in watch(model, ids, positions)[1]]
+    return [layer.weights() for layer in watch(model, ids, positions)[1]]
 
 
 def sharpest(layers: Sequence[Tensor]) -> int:
@@ -91,9 +91,12 @@ def sharpest(layers: Sequence[Tensor]) -> int:
     return int(torch.stack(entropies).nan_to_num(nan=math.inf).argmin())
 
 
-def _introduce(seen: list[Met], by_place: bool) -> Callable[[nn.Module, tuple[Any, ...]], tuple[Tensor, Pass]]:
+def _introduce(seen: list[list[Meeting]]) -> Callable[[nn.Module, tuple[Any, ...]], tuple[Tensor, Pass]]:
+    """A witness for each pass through a layer."""
+
     def replace(module: nn.Module, arguments: tuple[Any, ...]) -> tuple[Tensor, Pass]:
         x, run = arguments
-        return x, run._replace(encoding=Witness(run.encoding, seen, by_place=by_place))
+        seen.append([])
+        return x, run._replace(witness=seen[-1].append)
 
     return replace

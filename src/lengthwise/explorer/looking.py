@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from lengthwise.evaluation.attention import Met, watch
+from lengthwise.evaluation.attention import Layer, watch
 from lengthwise.explorer.asking import Sheet, spell
 from lengthwise.explorer.bounds import LEAST_ATTENTION, LOOK_SECONDS, MAX_DEPENDENCE_TOKENS
 from lengthwise.explorer.refusal import RefusedError
@@ -57,15 +57,15 @@ def attended(problem: Sheet, answer: list[int], computing: Lock) -> list[Attende
     ids, positions = problem.sequence(answer)
     with computing:
         _, layers = watch(problem.run.parts.model, ids, positions)
-        return [_rows(met, problem.prompt_length - 1, ids.shape[-1] - 1) for met in layers]
+        return [_rows(layer, problem.prompt_length - 1, ids.shape[-1] - 1) for layer in layers]
 
 
-def _rows(met: Met, first: int, last: int) -> Attended:
+def _rows(layer: Layer, first: int, last: int) -> Attended:
     """The token at place t was written by the place before it."""
-    whole, rows = met.k.shape[-2] - met.spare, list[Tensor]()
+    rows = list[Tensor]()
     for start in range(first, last, AT_ONCE):
-        some = met.some(start, min(start + AT_ONCE, last)).weights()[0, 0].mean(0)
-        rows.append(functional.pad(some, (0, whole - some.shape[-1])))
+        some = layer.some(start, min(start + AT_ONCE, last)).weights()[0, 0].mean(0)
+        rows.append(functional.pad(some, (0, layer.tokens - some.shape[-1])))
     weights = torch.cat(rows)
     return Attended(weights, (1 - weights.sum(-1)).clamp(min=0))
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Self
 
-from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from lengthwise.config import Config
 from lengthwise.errors import InputError
@@ -63,6 +63,10 @@ class ModelConfig(Config):
     attention then cannot depend on what stands where, and finds a column among thousands as among dozens. With
     position_waves. Heads start out on columns near by; one that finds nothing where it looks brings nothing."""
 
+    token_heads: NonNegativeInt = 0
+    """With place_attention, so many heads of each block attend by tokens instead, and know no positions: for what
+    stands at no fixed distance, as the short number of a product."""
+
     context: PositiveInt | None = None
     """Rows of a learned position table, or the range that randomized positions come from; by default as many
     as the layout needs, twice that where training draws offsets, four times where it draws positions."""
@@ -92,6 +96,10 @@ class ModelConfig(Config):
     def _waves_fit(self) -> Self:
         if self.place_attention and not self.position_waves:
             raise InputError("place_attention without position_waves: allowed is with them")
+        if self.token_heads and not (self.place_attention and self.token_heads < self.heads):
+            raise InputError(
+                f"token_heads {self.token_heads}: allowed are less than all {self.heads}, with place_attention"
+            )
         head_width = self.width // self.heads
         if self.position_waves and head_width % 2:
             raise InputError(f"the width of a head is {head_width}: allowed with position_waves are even ones")
@@ -101,6 +109,11 @@ class ModelConfig(Config):
                 f"allowed with place_attention are {LEAST_PLACE_WIDTH} and more, as two pairs do not turn"
             )
         return self
+
+    @property
+    def turning_heads(self) -> int:
+        """Those that positions turn, where there are waves."""
+        return self.heads - self.token_heads
 
     @property
     def added_position_std(self) -> float:

@@ -13,7 +13,7 @@ Shapes: M members, B batch, T tokens, V vocabulary, C width, H heads, D = C / H,
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -78,9 +78,26 @@ class Pass(NamedTuple):
     """What to drop, in training."""
     placed: Tensor | None = None
     """Where queries and keys know that alone: which tokens have a place, int64 [M or 1, B or 1, T]."""
+    witness: Callable[["Meeting"], None] | None = None
+    """Is told what meets in attention."""
 
     def noise_at(self, place: int) -> Noise | None:
         return None if self.noise is None else self.noise.at(place)
+
+    def tell(self, meeting: "Meeting") -> None:
+        if self.witness is not None:
+            self.witness(meeting)
+
+
+class Meeting(NamedTuple):
+    """Queries [M, B, H, Q, D], keys [M, B, H, K, D] and bias, as they meet in some of the heads."""
+
+    q: Tensor
+    k: Tensor
+    bias: Tensor | None
+    spare: int = 0
+    """So many of the keys, the first, stand for no token."""
+    faint_left_out: bool = False
 
 
 class Attention(nn.Module):
@@ -90,8 +107,11 @@ class Attention(nn.Module):
         super().__init__()
         self.config = config
         if config.place_attention:
-            self.qk = Embedding(init, 2, 2 * config.width, std=config.embedding_std)
+            head_width = config.width // config.heads
+            self.qk = Embedding(init, 2, 2 * config.turning_heads * head_width, std=config.embedding_std)
             self.v = Linear(init, config.width, config.width, bias=config.bias)
+            if config.token_heads:
+                self.token_qk = Linear(init, config.width, 2 * config.token_heads * head_width, bias=config.bias)
         else:
             self.qkv = Linear(init, config.width, 3 * config.width, bias=config.bias)
         self.out = Linear(init, config.width, config.width, bias=config.bias, std=_residual_std(config))
@@ -103,34 +123,57 @@ class Attention(nn.Module):
         """Start every head out on a column near by. Tokens without a place that read digits, as `=` of abacus
         positions, start out as if they stood before the first column; where they do not, they are all alike."""
         assert isinstance(encoding, TableEncoding) and encoding.waves is not None, "places are told by waves"
-        queries, keys = self.qk.weight.unflatten(-1, (2, self.config.heads, -1)).unbind(2)
+        queries, keys = self.qk.weight.unflatten(-1, (2, self.config.turning_heads, -1)).unbind(2)
         for kind in range(2):
             read = keys[:, 1 if encoding.signs_read_digits else kind]
             queries[:, kind] = near(read, encoding.waves)
 
     def forward(self, x: Tensor, run: Pass) -> Tensor:
-        packed = self._projected(x, run.placed).unflatten(-1, (3, self.config.heads, -1))
+        packed = self._projected(x, run.placed)
         q, k, v = packed.permute(3, 0, 1, 4, 2, 5)
         q = q[..., -run.queries :, :]
         if self.config.normalized_attention:
             q, k = (functional.rms_norm(vectors, vectors.shape[-1:]) for vectors in (q, k))
         if run.cache is not None:
             k, v = run.cache.add(k, v)
-        scaled = self._scaled(q, keys=k.shape[-2])
-        turned, keys, bias = run.encoding.attend(scaled, k, run.relation)
-        if turned is q and keys is k and bias is None and run.cache is None and suits_short(packed):
-            y = short_attention(packed, run.queries, run.noise_at(0))
-        else:
-            mix = _mix_noticed if self.config.place_attention else _mix
-            y = mix(*_with_spare_keys(turned, keys, v), bias, run.noise_at(0))
-            y = y[..., -run.queries :, :].transpose(2, 3)
+        q = self._scaled(q, keys=k.shape[-2])
+        by_place = self.config.place_attention
+        y = self._by_place(q, k, v, run) if by_place else self._by_tokens(q, k, v, packed, run)
         return self.out(y.flatten(3))
 
+    def _by_tokens(self, q: Tensor, k: Tensor, v: Tensor, packed: Tensor, run: Pass) -> Tensor:
+        """[M, B, Q, H, D], by tokens and positions together."""
+        turned, keys, bias = run.encoding.attend(q, k, run.relation)
+        run.tell(Meeting(turned, keys, bias))
+        as_projected = self.scale is None and turned is q and keys is k and run.cache is None
+        if as_projected and bias is None and suits_short(packed):
+            return short_attention(packed, run.queries, run.noise_at(0))
+        return _mix(turned, keys, v, bias, run.noise_at(0)).transpose(2, 3)
+
+    def _by_place(self, q: Tensor, k: Tensor, v: Tensor, run: Pass) -> Tensor:
+        """[M, B, Q, H, D]: the first heads by place, then those by tokens."""
+        count = self.config.turning_heads
+        turned, keys, _ = run.encoding.attend(q[:, :, :count], k[:, :, :count], run.relation)
+        run.tell(Meeting(turned, keys, None, keys.shape[-2] - k.shape[-2], faint_left_out=True))
+        y = _mix_noticed(*_with_spare_keys(turned, keys, v[:, :, :count]), run.noise_at(0))
+        y = y[..., -run.queries :, :]
+        if self.config.token_heads:
+            q, k, v = q[:, :, count:], k[:, :, count:], v[:, :, count:]
+            run.tell(Meeting(q, k, None))
+            y = torch.cat([y, _mix(q, k, v, None, run.noise_at(3))], 2)
+        return y.transpose(2, 3)
+
     def _projected(self, x: Tensor, placed: Tensor | None) -> Tensor:
-        """Queries, keys and values [M, B, T, 3 C]."""
+        """Queries, keys and values [M, B, T, 3, H, D]."""
+        heads = self.config.heads
         if placed is None:
-            return self.qkv(x)
-        return torch.cat([self.qk(placed).to(x.dtype).expand(*x.shape[:-1], -1), self.v(x)], -1)
+            return self.qkv(x).unflatten(-1, (3, heads, -1))
+        qk = (
+            self.qk(placed).to(x.dtype).expand(*x.shape[:-1], -1).unflatten(-1, (2, self.config.turning_heads, -1))
+        )
+        if self.config.token_heads:
+            qk = torch.cat([qk, self.token_qk(x).unflatten(-1, (2, self.config.token_heads, -1))], -2)
+        return torch.cat([qk, self.v(x).unflatten(-1, (1, heads, -1))], -3)
 
     def _scaled(self, q: Tensor, keys: int) -> Tensor:
         """Queries [M, B, H, Q, D], the last of `keys` tokens, each times its head's factor."""
@@ -327,12 +370,11 @@ def _mix_noisily(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, noise: No
     return drop(_softmax(scores.float(), _seen(q, k)).to(v.dtype), noise) @ v
 
 
-def _mix_noticed(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, noise: Noise | None) -> Tensor:
+def _mix_noticed(q: Tensor, k: Tensor, v: Tensor, noise: Noise | None) -> Tensor:
     """As `_mix`, without faint weights, which no fused kernel leaves out.
 
     Where nothing is learned, a few queries at a time: of a long number all weights would fill the memory.
     """
-    assert bias is None, "by place, turned queries and keys tell all"
     queries, unseen = q.shape[-2], k.shape[-2] - q.shape[-2]
     size = queries
     if not torch.is_grad_enabled() and noise is None:

@@ -41,7 +41,7 @@ class Waves(nn.Module):
         still = 2 if config.place_attention else pairs // 2
 
         def drawn(generator: torch.Generator) -> Tensor:
-            heads = [_frequencies(pairs - still, circle, generator) for _ in range(config.heads)]
+            heads = [_frequencies(pairs - still, circle, generator) for _ in range(config.turning_heads)]
             return functional.pad(torch.stack(heads), (still, 0)).unsqueeze(1)
 
         self.register_buffer("frequency", init.made(drawn))

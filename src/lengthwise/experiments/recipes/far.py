@@ -7,7 +7,6 @@ from lengthwise.experiments.recipes.presets import fast
 from lengthwise.experiments.recipes.recipe import Tuning
 
 SHAPE: dict[str, Any] = {"layers": 2, "heads": 2, "width": 256}
-LAPTOP_SHAPE: dict[str, Any] = {"layers": 2, "heads": 4, "width": 128}
 # Sums column by column: one layer that attends by place alone, all places alike. Then nothing in a long number is
 # unlike what training showed but the count of keys. Two heads would do; each starts out on a column near by.
 BY_PLACE: dict[str, Any] = {"layers": 1, "heads": 4, "place_attention": True, "position_waves": True}
@@ -23,8 +22,6 @@ ROW = 288
 # Queries and keys of one length, and queries scaled by the logarithm of how many keys they see.
 ATTENTION: dict[str, Any] = {"normalized_attention": True, "log_length_scale": True}
 MEASURED: dict[str, Any] = {"problems": 1_000, "interim_problems": 100}
-
-LAPTOP_TUNING = Tuning(steps=1_500, batch=40, dropout=0.0, decay=0.05, evaluate_every=500)
 
 
 def far(

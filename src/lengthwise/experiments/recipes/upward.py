@@ -1,6 +1,8 @@
 """Products upward by coupled positions: N x 2 digits, from up to 40 digits to 100."""
 
-from lengthwise.experiments.recipes.far import LAPTOP_SHAPE, LAPTOP_TUNING, SHAPE, far
+from typing import Any
+
+from lengthwise.experiments.recipes.far import ROW, SHAPE, far
 from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning
 
 TRAIN, TEST = "1..40x2", "40x2,50x2,60x2,80x2,100x2"
@@ -8,15 +10,27 @@ TUNING = Tuning(steps=12_000, batch=64, dropout=0.0, decay=0.05, evaluate_every=
 # Which digits belong to the short number has to be found out before they can be read from afar.
 LARGER: dict[str, int] = {"layers": 4, "heads": 8}
 # Training draws offsets such that positions reach the context, which the longest answer has to fit in.
-CONTEXT, LAPTOP_CONTEXT = 500, 100
+CONTEXT = 500
 DECODED = 100
-LAPTOP_TRAIN, LAPTOP_TEST, LAPTOP_BASE = "1..5x1", "5..8x1,10x1", 4
+
+# In small some heads attend by place, to columns of the long number, and some by tokens, to the short number.
+LAPTOP_TRAIN, LAPTOP_TEST, LAPTOP_BASE = "1..6x2", "6x2,12x2,24x2,40x2", 3
+LAPTOP_TUNING = Tuning(steps=2_400, batch=12, dropout=0.0, decay=0.05, rate=3e-3, evaluate_every=800)
+LAPTOP_SHAPE: dict[str, Any] = {
+    "layers": 2,
+    "heads": 8,
+    "token_heads": 4,
+    "width": 128,
+    "context": 132,
+    "place_attention": True,
+    "position_waves": True,
+}
 
 
 def rows(setting: Setting) -> list[Row]:
     if setting.laptop:
-        shape = {**LAPTOP_SHAPE, "context": LAPTOP_CONTEXT}
-        run = far("mul", "coupled", LAPTOP_TRAIN, LAPTOP_TEST, LAPTOP_TUNING, **shape).changed(base=LAPTOP_BASE)
+        run = far("mul", "coupled", LAPTOP_TRAIN, LAPTOP_TEST, LAPTOP_TUNING, **LAPTOP_SHAPE)
+        run = run.changed(base=LAPTOP_BASE, data={"row_tokens": ROW})
     else:
         shape = {**SHAPE, **LARGER, "context": CONTEXT}
         run = far("mul", "coupled", TRAIN, TEST, TUNING, **shape)

@@ -73,8 +73,8 @@ def _attention(family: str) -> FigureSpec:
             "head whose lines stay level to the right of the grey finds its digits among hundreds as it did "
             "among twenty, and one whose lines fall loses them: a head that reads two operand digits alone has "
             "100 % and 50 %, one that reads the answer's digit of the column below as well, which is not "
-            "counted, 67 % and 33 %, and one at 0 % looks elsewhere. Where attention goes by place, weights are "
-            "a little smaller, as faint ones do not count (90 % and 45 %, 53 % and 27 %)."
+            "counted, 67 % and 33 % (where attention goes by place and faint weights do not count, 90 % and 45 %, "
+            "53 % and 27 %), and one at 0 % looks elsewhere."
         ),
         alt=(
             "Share of attention on needed digits and largest weight against operand length: a panel for each "

@@ -15,9 +15,9 @@ DECODED = 100
 
 # In small some heads attend by place, to columns of the long number, and some by tokens, to the short number.
 LAPTOP_TRAIN, LAPTOP_TEST, LAPTOP_BASE = "1..6x2", "6x2,12x2,24x2,40x2", 3
-LAPTOP_TUNING = Tuning(steps=2_400, batch=12, dropout=0.0, decay=0.05, rate=3e-3, evaluate_every=800)
+LAPTOP_TUNING = Tuning(steps=1_500, batch=12, dropout=0.0, decay=0.05, rate=3e-3, evaluate_every=500)
 LAPTOP_SHAPE: dict[str, Any] = {
-    "layers": 2,
+    "layers": 3,
     "heads": 8,
     "token_heads": 4,
     "width": 128,

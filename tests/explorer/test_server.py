@@ -178,7 +178,8 @@ def test_what_counts_for_a_look_inside_is_the_problem_asked(server):
     assert attention.json()["no_dependence"] is None and len(attention.json()["tokens"]) > 180
     (layer,), (nothing,) = attention.json()["layers"], attention.json()["nothing"]
     for row, share in zip(layer, nothing, strict=True):
-        assert 0 <= share <= 1.001 - sum(weight for _, weight in row)
+        rounding = 5e-5 * (len(row) + 1)
+        assert 0 <= share <= 1 + rounding - sum(weight for _, weight in row)
     *within, _, above, _, _ = nothing
     assert above > 1.5 * max(within), "where no digit stands"
     causes = dependence.json()["causes"]

@@ -78,6 +78,9 @@ class Pass(NamedTuple):
     """What to drop, in training."""
     placed: Tensor | None = None
     """Where queries and keys know that alone: which tokens have a place, int64 [M or 1, B or 1, T]."""
+    own: Tensor | None = None
+    """Where several problems share a row: bool [M, B, Q, K], whether a key is one that a query may see and of its
+    own problem. It is all that heads by tokens see, who cannot tell one problem's digits from another's."""
     witness: Callable[["Meeting"], None] | None = None
     """Is told what meets in attention."""
 
@@ -136,7 +139,7 @@ class Attention(nn.Module):
             q, k = (functional.rms_norm(vectors, vectors.shape[-1:]) for vectors in (q, k))
         if run.cache is not None:
             k, v = run.cache.add(k, v)
-        q = self._scaled(q, keys=k.shape[-2])
+        q = self._scaled(q, k.shape[-2], run.own)
         by_place = self.config.place_attention
         y = self._by_place(q, k, v, run) if by_place else self._by_tokens(q, k, v, packed, run)
         return self.out(y.flatten(3))
@@ -159,8 +162,9 @@ class Attention(nn.Module):
         y = y[..., -run.queries :, :]
         if self.config.token_heads:
             q, k, v = q[:, :, count:], k[:, :, count:], v[:, :, count:]
-            run.tell(Meeting(q, k, None))
-            y = torch.cat([y, _mix(q, k, v, None, run.noise_at(3))], 2)
+            bias = None if run.own is None else _hiding(~run.own.unsqueeze(2), q.dtype)
+            run.tell(Meeting(q, k, bias))
+            y = torch.cat([y, _mix(q, k, v, bias, run.noise_at(3))], 2)
         return y.transpose(2, 3)
 
     def _projected(self, x: Tensor, placed: Tensor | None) -> Tensor:
@@ -175,15 +179,22 @@ class Attention(nn.Module):
             qk = torch.cat([qk, self.token_qk(x).unflatten(-1, (2, self.config.token_heads, -1))], -2)
         return torch.cat([qk, self.v(x).unflatten(-1, (1, heads, -1))], -3)
 
-    def _scaled(self, q: Tensor, keys: int) -> Tensor:
+    def _scaled(self, q: Tensor, keys: int, own: Tensor | None) -> Tensor:
         """Queries [M, B, H, Q, D], the last of `keys` tokens, each times its head's factor."""
         if self.scale is None:
             return q
         scale = self.scale
         if self.config.log_length_scale:
-            seen = torch.arange(keys - q.shape[-2] + 1, keys + 1, device=q.device)
-            scale = scale * torch.log(seen + 1).unsqueeze(-1)
+            scale = scale * torch.log(self._seen(q, keys, own) + 1).unsqueeze(-1)
         return q * scale.to(q.dtype)
+
+    def _seen(self, q: Tensor, keys: int, own: Tensor | None) -> Tensor:
+        """How many keys each query sees: [Q], or [M, B, H, Q] where some heads see their own problem alone."""
+        seen = torch.arange(keys - q.shape[-2] + 1, keys + 1, device=q.device)
+        if own is None:
+            return seen
+        of_own = own.sum(-1).unsqueeze(2).expand(-1, -1, self.config.token_heads, -1)
+        return torch.cat([seen.expand(*of_own.shape[:2], self.config.turning_heads, -1), of_own], 2)
 
 
 class MLP(nn.Module):
@@ -255,28 +266,40 @@ class GPT(nn.Module):
         tail: int | None = None,
         cache: Cache | None = None,
         noise: Noise | None = None,
+        problem: Tensor | None = None,
     ) -> Tensor:
         """Logits [M, B, T, V] of ids [M, B, T] at positions [M or 1, B or 1, T], both int64.
 
         With `tail`, those of the last `tail` tokens alone. With `cache`, ids continue what it has read. With
-        `noise`, some activations are dropped, as in training.
+        `noise`, some activations are dropped, as in training. `problem` [M, B, T] tells tokens of a row's several
+        problems apart.
         """
         x = embedded = drop(self._embedded(ids, positions), noise)
-        for number, run in enumerate(self._passes(positions, tail or ids.shape[-1], cache, noise)):
+        own = self._own(problem)
+        for number, run in enumerate(self._passes(positions, tail or ids.shape[-1], cache, noise, own)):
             if number and number % len(self.blocks) == 0:
                 x = x + embedded
             x = self.blocks[number % len(self.blocks)](x, run)
         return self._logits(self.norm(x).to(self.compute_dtype)).float()
 
-    def _passes(self, positions: Tensor, tail: int, cache: Cache | None, noise: Noise | None) -> list[Pass]:
+    def _own(self, problem: Tensor | None) -> Tensor | None:
+        """Which tokens see which of their own problem, [M, B, T, T], where some heads need it."""
+        if problem is None or not self.config.token_heads:
+            return None
+        return (problem.unsqueeze(-1) == problem.unsqueeze(-2)).tril()
+
+    def _passes(
+        self, positions: Tensor, tail: int, cache: Cache | None, noise: Noise | None, own: Tensor | None
+    ) -> list[Pass]:
         """One for each applied block. The last one only serves the last `tail` tokens."""
         keys = positions if cache is None else cache.add_positions(positions)
         tokens, relate = positions.shape[-1], self.encoding.relate
         placed = (positions > 0).long() if self.config.place_attention else None
-        whole = Pass(self.encoding, relate(positions, keys), cache, self.compute_dtype, tokens, placed=placed)
+        whole = Pass(self.encoding, relate(positions, keys), cache, self.compute_dtype, tokens, None, placed, own)
         last = whole
         if tail < tokens:
-            last = whole._replace(relation=relate(positions[..., -tail:], keys), queries=tail)
+            own = None if own is None else own[..., -tail:, :]
+            last = whole._replace(relation=relate(positions[..., -tail:], keys), queries=tail, own=own)
         passes = [whole] * (len(self.blocks) * self.config.loops - 1) + [last]
         if noise is None:
             return passes
@@ -408,6 +431,11 @@ def _mask(q: Tensor, k: Tensor, bias: Tensor | None) -> Tensor | None:
         return None
     seen = _seen(q, k)
     return seen if bias is None else bias.to(q.dtype).masked_fill(~seen, -math.inf)
+
+
+def _hiding(hidden: Tensor, dtype: torch.dtype) -> Tensor:
+    """What is added to scores so that nothing hidden is seen."""
+    return torch.zeros_like(hidden, dtype=dtype).masked_fill(hidden, -math.inf)
 
 
 def _seen(q: Tensor, k: Tensor) -> Tensor:

@@ -40,6 +40,8 @@ class Batch(NamedTuple):
     """[M or 1, B or 1, T]"""
     answer: Tensor
     """Which tokens are to be produced; broadcasts to [M, B, T]."""
+    problem: Tensor | None
+    """[M, B, T]: which problem of its row a token is of, where there are several."""
     tail: int
     """From the first of these on, in any problem, there are so many tokens."""
 
@@ -83,22 +85,23 @@ class TrainingData:
         problems = (rows.unsqueeze(-1) * self.per_row + self.within_row).flatten()
         a, b = self.pairs(problems)
         tokens = self.layout.encode(a, b, self.answers(a, b))
+        problem = None
         if self.per_row > 1:
             tokens = concatenated(tokens, self.per_row, self.length, self.layout.vocabulary.line_break)
-        offset = None if self.offsets == 1 else self._offset(rows, problems, tokens.ids)
+            problem = (tokens.ids == self.layout.vocabulary.bos).cumsum(-1) - 1
+        offset = None if self.offsets == 1 else self._offset(rows, problems, problem)
         positions = number_tokens(self.encoding, tokens.significance, tokens.number, offset)
-        return Batch(tokens.ids, self._around(positions), tokens.answer, self.tail)
+        return Batch(tokens.ids, self._around(positions), tokens.answer, problem, self.tail)
 
-    def _offset(self, rows: Tensor, problems: Tensor, ids: Tensor) -> Tensor:
+    def _offset(self, rows: Tensor, problems: Tensor, problem: Tensor | None) -> Tensor:
         """Of each row [M, B, 1], or, where every problem has its own, of each token [M, B, T].
 
         Some encodings have one problem of such a row stand where evaluation puts every problem: from it a token
         without a place, as `=` of abacus positions, learns where numbers begin. Before it stand none, one or two
         others, by turns, so that such tokens meet all other places too.
         """
-        if not self.circle:
+        if not self.circle or problem is None:
             return self._drawn(rows).unsqueeze(-1)
-        problem = (ids == self.layout.vocabulary.bos).cumsum(-1) - 1
         own = self._drawn(problems).unflatten(1, (-1, self.per_row)).gather(-1, problem)
         as_tested = problem == (rows % TURNS).unsqueeze(-1)
         return torch.where(as_tested, 0, own) if self.encoding.one_as_tested else own

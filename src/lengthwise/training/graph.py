@@ -9,6 +9,7 @@ Shapes: M members, B problems of a step, T tokens, W steps of a window, N parame
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -40,7 +41,7 @@ class GraphSteps:
         self.factors = torch.zeros(WINDOW, device=device)
         self.rounded = optimizer.matrices.values.to(model.compute_dtype)
         made = data(self.first_problem)
-        self.window, self.tail = [part.clone() for part in made[:3]], made.tail
+        self.window = made._replace(**{name: part.clone() for name, part in _tensors(made).items()})
         self.loss = torch.compile(partial(_losses, model, optimizer), fullgraph=True, dynamic=False)
         self.update = torch.compile(self._update, fullgraph=True, dynamic=False)
         self._record()
@@ -76,8 +77,9 @@ class GraphSteps:
         return [*values, *self.state().values(), self.cursor]
 
     def _fill_window(self) -> None:
-        for held, fresh in zip(self.window, self.data(self.first_problem)[:3], strict=True):
-            held.copy_(fresh)
+        fresh = _tensors(self.data(self.first_problem))
+        for name, held in _tensors(self.window).items():
+            held.copy_(fresh[name])
 
     def _one_step(self) -> None:
         batch = self._current_batch()
@@ -96,8 +98,8 @@ class GraphSteps:
 
     def _current_batch(self) -> Batch:
         """The cursor's batch of the window; what all steps share is not cut."""
-        ids, positions, answer = (self._cut(part) if _per_step(part) else part for part in self.window)
-        return Batch(ids, positions, answer, self.tail)
+        parts = _tensors(self.window).items()
+        return self.window._replace(**{name: self._cut(part) for name, part in parts if _per_step(part)})
 
     def _cut(self, part: Tensor) -> Tensor:
         return part.unflatten(1, (WINDOW, self.batch)).index_select(1, self.cursor).squeeze(1)
@@ -111,10 +113,15 @@ def _losses(model: GPT, optimizer: Optimizer, leaves: list[Tensor], batch: Batch
         **matrices.named(leaves[1]),
     }
 
-    def with_weights(ids: Tensor, positions: Tensor, *, tail: int, noise: Noise | None) -> Tensor:
-        return functional_call(model, weights, (ids, positions), {"tail": tail, "noise": noise})
+    def with_weights(ids: Tensor, positions: Tensor, **rest: Any) -> Tensor:
+        return functional_call(model, weights, (ids, positions), rest)
 
     return answer_losses(with_weights, batch, noise)
+
+
+def _tensors(batch: Batch) -> dict[str, Tensor]:
+    """By name, the parts that steps differ in."""
+    return {name: part for name, part in batch._asdict().items() if isinstance(part, Tensor)}
 
 
 def _per_step(part: Tensor) -> bool:

@@ -19,7 +19,9 @@ from lengthwise.training.optimizer import Optimizer
 class Logits(Protocol):
     """A model as a function: logits [M, B, tail, V]."""
 
-    def __call__(self, ids: Tensor, positions: Tensor, *, tail: int, noise: Noise | None) -> Tensor: ...
+    def __call__(
+        self, ids: Tensor, positions: Tensor, *, tail: int, noise: Noise | None, problem: Tensor | None
+    ) -> Tensor: ...
 
 
 class Dropout:
@@ -99,7 +101,8 @@ def step_state(optimizer: Optimizer, losses: Losses) -> dict[str, Tensor]:
 
 def answer_losses(model: Logits, batch: Batch, noise: Noise | None) -> Tensor:
     """Mean cross-entropy per answer token, for each member [M]."""
-    logits = model(batch.ids[..., :-1], batch.positions[..., :-1], tail=batch.tail, noise=noise)
+    problem = None if batch.problem is None else batch.problem[..., :-1]
+    logits = model(batch.ids[..., :-1], batch.positions[..., :-1], tail=batch.tail, noise=noise, problem=problem)
     targets = batch.ids[..., -batch.tail :]
     losses = functional.cross_entropy(logits.flatten(0, 2), targets.flatten(), reduction="none")
     counts = batch.answer[..., -batch.tail :].expand_as(targets).float()

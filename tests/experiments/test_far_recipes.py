@@ -58,11 +58,11 @@ def test_a_thousand_is_three_seeds_in_one_stack():
 
 def test_products_have_room_for_two_more_digits_and_offsets_reach_them():
     (config,) = rows("multiplication-upward").values()
-    assert (config.operand_width, config.answer_width) == (100, 102)
+    assert (config.operand_width, config.answer_width) == (1_000, 1_002)
     data = training_data(build([config], torch.device("cpu")), 2_000)
     assert data.layout.answer_width == 42
     assert data.offsets == config.model.context - 1
-    assert data(0).positions.max() > 1 + 102
+    assert data(0).positions.max() > 1 + 1_002
 
 
 def test_the_encodings_differ_in_nothing_else():

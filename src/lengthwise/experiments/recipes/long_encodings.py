@@ -41,7 +41,7 @@ def _row(setting: Setting, name: str, encoding: str) -> Row:
         run = far("add", encoding, "D1..6", "D6..10,D20", LAPTOP_TUNING, **LAPTOP_SHAPE, context=context)
     else:
         run = far("add", encoding, "D1..20", "D20,D30,D40,D50,D100", TUNING, **SHAPE, context=context)
-    return Row(f"long-encodings-{name}", run.changed(data={"packing": "lines"}, evaluation=MEASURED))
+    return Row(f"long-encodings-{name}", run.changed(evaluation=MEASURED))
 
 
 LONG_ENCODINGS = Recipe("long-encodings", "seven encodings under one protocol, trained on up to 20 digits", rows)

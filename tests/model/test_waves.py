@@ -213,6 +213,25 @@ def test_heads_by_tokens_see_tokens_and_no_positions():
 
 
 @torch.no_grad()
+def test_heads_by_tokens_see_their_own_problem_alone():
+    """Of a row with two problems, the second comes out as it does by itself, count of keys included."""
+    model = build(token_heads=2, normalized_attention=True, log_length_scale=True)
+    ids, positions, start = random_ids(), drawn(1, ROWS, seed=2), 4
+    for block in model.blocks:
+        attention = block.attention
+        attention.scale.copy_(torch.tensor([1.0, 0.5, 2.0]).view(-1, 1, 1))
+        # By place nothing comes from anywhere.
+        attention.v.weight[..., : attention.v.weight.shape[-1] // 3] = 0
+    problem = (torch.arange(LENGTH) >= start).long().expand(MEMBERS, BATCH, -1)
+    alone = model(ids[..., start:], positions[..., start:])
+    silent = Noise.of_step(torch.tensor(SEEDS), 0, torch.zeros(MEMBERS))
+    for options in ({}, {"tail": LENGTH - start}, {"noise": silent}):
+        row = model(ids, positions, problem=problem, **options)[:, :, start - LENGTH :]
+        torch.testing.assert_close(row, alone, atol=1e-4, rtol=0)
+    assert (model(ids, positions)[:, :, start:] - alone).abs().max() > 0.5, "untold, it sees both"
+
+
+@torch.no_grad()
 def test_by_place_what_is_spread_over_many_brings_nothing():
     """However many they are: a head without use does not change with the length of a number."""
     model = build(layers=1)

@@ -9,6 +9,8 @@ ABACUS = {**COUPLED, "encoding": "abacus", "test": "D2,D4"}
 EXACT = {2: 1.0, 5: 0.9, 20: 0.4}
 MARGIN = {2: 9.0, 5: 3.0, 20: -1.0}
 PAIRS = [1, 2, 4]
+BOTH_KINDS = {"heads": 8, "token_heads": 4, "place_attention": True, "position_waves": True}
+"""Of heads: by place and by tokens."""
 
 
 def measured(folder, config, name, records):
@@ -55,6 +57,22 @@ def needed(layer, rank, seed):
     return {1: 0.9, 2: 0.3}[rank] / layer - 0.01 * seed
 
 
+def attending_run(folder, name, *layers):
+    """For each layer, of each head, the share of attention on the digits needed, whatever the length."""
+    return measured(
+        folder,
+        COUPLED,
+        name,
+        lambda make: [
+            make(f"D{n}", f"{metric}:{layer}:{head}", value=share)
+            for n in EXACT
+            for metric in ("attention", "on_column")
+            for layer, shares in enumerate(layers, start=1)
+            for head, share in enumerate(shares, start=1)
+        ],
+    )
+
+
 def abacus_run(folder, seed=1, task="add"):
     """All right in the trained square; outside, where both are long, half."""
     return measured(
@@ -78,7 +96,7 @@ def upward_run(folder, seed=1):
     """Products with a number of two digits: fewer right ones at each further length and seed."""
     return measured(
         folder,
-        {**COUPLED, "task": "mul", "train": "1..3x2", "test": "3x2,8x2", "seed": seed},
+        {**COUPLED, "task": "mul", "train": "1..3x2", "test": "3x2,8x2", "model": BOTH_KINDS, "seed": seed},
         f"upward-multiplication-s{seed}",
         lambda make: [
             make(f"{n}x2", share=1 - 0.01 * n * seed, mode=mode) for n in (3, 8) for mode in ("forced", "decoded")

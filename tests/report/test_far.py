@@ -1,9 +1,10 @@
 """What is told of long operands: summary, table, page and figures, from made records."""
 
 import json
+from itertools import pairwise
 
 import pytest
-from far_runs import ABACUS, COUPLED, abacus_run, coupled_run, measured, needed, plain_run, upward_run
+from far_runs import ABACUS, COUPLED, abacus_run, attending_run, coupled_run, needed, plain_run, upward_run
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_hex
 
@@ -85,6 +86,12 @@ def line(axes, colour, marker="o"):
     ]
 
 
+def legend(figure):
+    """Its names, each in one line."""
+    (found,) = figure.legends
+    return [text.get_text().replace("\n", " ") for text in found.get_texts()]
+
+
 def draw(results, name):
     return FIGURES[name].draw(Collection(results).views)
 
@@ -100,9 +107,31 @@ def test_accuracy_is_the_mean_over_seeds_with_a_band(results):
     assert {20.0, 40.0} <= {round(y, 6) for x, y in edges if x == 20}, "from the worst seed to the best"
 
 
+def test_encodings_that_fail_alike_have_panels_of_their_own_and_their_lines_all_show(tmp_path):
+    names = ["abacus", "rotary", "t5"]
+    views = [coupled_run(tmp_path, f"long-encodings-{name}", {**COUPLED, "encoding": name}) for name in names]
+    figure = FIGURES["long-encodings"].draw(views)
+    assert [ax.get_title() for ax in figure.axes] == names
+    assert legend(figure) == ["random operands", "lopsided", "carry"]
+    for ax in figure.axes:
+        shares = [line(ax, colour)[0] for colour in COLOURS[:3]]
+        assert shares == [pytest.approx(y) for y in ([100, 90, 40], [100, 100, 100], [50, 45, 20])]
+        for size in ("get_linewidth", "get_markersize"):
+            wide = [getattr(drawn, size)() for drawn in ax.lines]
+            assert all(before > after + 0.5 for before, after in pairwise(wide)), "each shows around the next"
+        keys = figure.legends[0].get_lines()
+        assert [look(one) for one in keys] == [look(drawn) for drawn in ax.lines]
+
+
+def look(drawn):
+    return drawn.get_color(), drawn.get_linewidth(), drawn.get_linestyle()
+
+
 def test_products_have_a_figure_of_their_own(results):
-    (axes,) = draw(results, "multiplication-upward").axes
+    figure = draw(results, "multiplication-upward")
+    (axes,) = figure.axes
     assert line(axes, COLOURS[0])[0] == pytest.approx([(97 + 94) / 2, (92 + 84) / 2])
+    assert legend(figure) == ["coupled by place and by tokens"]
 
 
 def test_the_map_has_the_mean_over_seeds(results):
@@ -147,25 +176,32 @@ def test_attention_has_every_run_and_layer_for_itself_and_heads_by_rank(results)
             assert line(ax, COLOURS[rank - 1], "x") == [[pytest.approx(share / 2)] * 3], "of the same head"
 
 
-def test_attention_of_one_run_and_layer_needs_no_number(tmp_path):
-    def heads(count):
-        return lambda make: [
-            make(f"D{n}", f"{metric}:1:{head}", value=0.1)
-            for n in (2, 5, 20)
-            for metric in ("attention", "on_column")
-            for head in range(1, count + 1)
-        ]
+@pytest.mark.parametrize("count", [1, 4, 9])
+def test_attention_of_one_run_and_layer_needs_no_number_and_shows_few_heads(tmp_path, count):
+    view = attending_run(tmp_path, "coupled-1000-s1", [0.1 * head for head in range(1, count + 1)])
+    figure = FIGURES["attention-coupled-1000"].draw([view])
+    (axes,) = figure.axes
+    assert axes.get_title() == "coupled"
+    shown = min(count, 4)
+    looks = {(line.get_color(), line.get_linestyle()) for line in axes.lines}
+    assert len(looks) == len(axes.lines) == 2 * shown, "no two alike"
+    for rank in range(shown):
+        assert line(axes, COLOURS[rank]) == [[pytest.approx(10 * (count - rank))] * 3], "those with most"
+    ranks = ["head with most there", "2nd", "3rd", "4th"]
+    assert legend(figure) == ["on digits needed", "largest weight", *ranks[:shown]]
+    figure.draw_without_rendering()
+    extent = figure.legends[0].get_window_extent()
+    assert extent.x0 >= 0 and extent.x1 <= figure.bbox.x1, "not cut off"
 
-    for count in (4, 9):
-        view = measured(tmp_path / str(count), COUPLED, "coupled-1000-s1", heads(count))
-        figure = FIGURES["attention-coupled-1000"].draw([view])
-        (axes,) = figure.axes
-        assert axes.get_title() == "coupled"
-        looks = {(line.get_color(), line.get_linestyle()) for line in axes.lines}
-        assert len(looks) == len(axes.lines) == 2 * count, "no two alike"
-        (legend,) = figure.legends
-        ranks = [text.get_text() for text in legend.get_texts()][2:]
-        assert ranks[:4] == ["head with most there", "2nd", "3rd", "4th"] and len(ranks) == count
+
+def test_attention_shows_the_layers_that_look_there(tmp_path):
+    fair = attending_run(tmp_path, "long-encodings-fair-s1", [0.1, 0.19], [0.0, 0.2], [0.3, 0.9])
+    figure = FIGURES["attention-long-encodings"].draw([fair])
+    assert [ax.get_title() for ax in figure.axes] == ["coupled\nlayer 2", "coupled\nlayer 3"]
+    for most in (0.19, 0.0):
+        none = attending_run(tmp_path / str(most), "long-encodings-none-s1", [0.0, 0.0], [0.0, most], [0.0, 0.0])
+        (axes,) = FIGURES["attention-long-encodings"].draw([none]).axes
+        assert axes.get_title() == ("coupled\nlayer 2" if most else "coupled\nlayer 1"), "one, if none does"
 
 
 def test_runs_that_were_not_looked_into_give_no_such_figure(tmp_path):

@@ -27,6 +27,11 @@ CASES = {
     "relative": {"encoding": "t5"},
     "concatenated": {"data": {"packing": "concatenated", "row_tokens": 64}},
     "dropout": {"model": {"dropout": 0.2}},
+    "both-kinds-of-heads": {
+        "encoding": "coupled",
+        "model": {"place_attention": True, "position_waves": True, "token_heads": 1},
+        "data": {"packing": "concatenated", "row_tokens": 64},
+    },
 }
 
 

@@ -191,6 +191,10 @@ def test_rows_of_concatenated_problems(layout, encoding):
         answer = re.sub(r"=[^=]*?(\[eos\]|$)", lambda match: "=" + "#" * (len(match[0]) - 1), text)
         marked = parts.layout.vocabulary.ids(re.sub(r"#+", "", answer))
         assert marked is not None and len(marked) == 40 - int(batch.answer[0, row].sum())
+        lengths = [len(parts.layout.vocabulary.ids(word)) for word in own]
+        counted = torch.arange(data.per_row).repeat_interleave(torch.tensor(lengths))[:40]
+        assert torch.equal(batch.problem[0, row], counted), "which problem a token is of"
+    assert single.problem is None
     if encoding == "learned":
         assert batch.positions.tolist() == [[list(range(40))]], "the index runs through a row"
         return
@@ -216,7 +220,7 @@ def test_rows_in_a_window_are_those_of_its_steps():
     whole = window(0)
     for step in range(4):
         batch, cut = single(step * BATCH), slice(step * BATCH, (step + 1) * BATCH)
-        for part in ("ids", "positions", "answer"):
+        for part in ("ids", "positions", "answer", "problem"):
             assert torch.equal(getattr(whole, part)[:, cut], getattr(batch, part))
 
 

@@ -12,9 +12,9 @@ BY_PLACE: dict[str, Any] = {"layers": 1, "heads": 4, "place_attention": True, "p
 # For it embeddings and head, which AdamW trains, take a high rate.
 BY_PLACE_TUNING = Tuning(steps=4_000, batch=64, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=1_000)
 LAPTOP_BY_PLACE = Tuning(steps=600, batch=8, dropout=0.0, decay=0.05, rate=1e-2, evaluate_every=200)
-# Where several problems share a row, its tokens: attention by place then meets columns at all distances, as in a long
-# number, and learns to tell that a column is not there. The more columns a head meets that it must not take for its
-# own, the sharper it grows, and the further it then goes.
+# Tokens of a row that several problems share. Attention by place then meets columns at all distances, as in a long
+# number, and learns to tell that a column is not there. The more columns a head meets that it must not take for
+# its own, the sharper it grows, and the further it then goes.
 ROW = 288
 # Queries and keys of one length, and queries scaled by the logarithm of how many keys they see.
 ATTENTION: dict[str, Any] = {"normalized_attention": True, "log_length_scale": True}
@@ -32,10 +32,9 @@ def far(
     row: int | None = None,
     **model: Any,
 ) -> RunConfig:
-    """All pairs of operand lengths alike, each problem by itself or several in a row of `row` tokens, and the preset
-    `fast` for the rest.
+    """All pairs of operand lengths alike, each problem by itself or several in a row of `row` tokens.
 
-    These are no rows of the paper, so that its preset has no say here.
+    The rest is the preset `fast`: these are no rows of the paper, so that its own has no say here.
     """
     packing = "concatenated" if row else "lines"
     start = fast(task, "nano").changed(encoding=encoding, layout=layout, train=train, test=test)

@@ -21,7 +21,6 @@ from lengthwise.report.figures.style import (
     outer_labels,
     panels,
     percent_axis,
-    rank_colours,
     side_legend,
     theory_line,
     top_legend,
@@ -38,12 +37,19 @@ SHARES: tuple[tuple[str, str, LineStyle, str], ...] = (
 )
 """Measurements of a head: metric, name, and how they are drawn."""
 
+HEADS = 4
+"""So many of a layer, those with most attention on the digits needed: more lines would hide one another."""
+FAIR = 0.2
+"""A layer is drawn where one of its heads has this share on the digits needed, at the shortest length."""
+
 
 class Head(NamedTuple):
     curves: Curves
     layer: int
     number: int
     """From 1 on, as the layer."""
+    needed: float
+    """The share of its attention on the digits needed, at the shortest length tested."""
 
 
 def first_wrong(views: Sequence[RunView]) -> Figure | None:
@@ -86,8 +92,8 @@ def margin_by_length(views: Sequence[RunView]) -> Figure | None:
 
 
 def attention_by_length(views: Sequence[RunView]) -> Figure | None:
-    """A panel for each run and layer, a colour for each head: how much of its attention lies on the digits needed,
-    and the largest weight on any token.
+    """A panel for each run and layer that looks there, a colour for each head: how much of its attention lies on
+    the digits needed, and the largest weight on any token.
 
     What one seed's head 1 does, head 3 of another may do: no two runs are averaged, and colours go by rank.
     """
@@ -95,7 +101,7 @@ def attention_by_length(views: Sequence[RunView]) -> Figure | None:
     if not groups:
         return None
     shown = [panel for label, seeds in groups.items() for panel in _titled_heads(label, seeds)]
-    colours = rank_colours(max(len(heads) for _, heads in shown))
+    colours = COLOURS[: max(len(heads) for _, heads in shown)]
     figure, axes = _panels(len(shown))
     for ax, (title, heads) in zip(axes, shown, strict=True):
         draw_trained(ax, heads[0].curves.view)
@@ -135,23 +141,29 @@ def _tenths(curves: Curves, domain: Domain) -> list[float] | None:
 
 
 def _titled_heads(label: str, seeds: Sequence[Curves]) -> Iterator[tuple[str, list[Head]]]:
-    """For each run of an encoding and each layer, what tells it apart and its heads."""
+    """For each run of an encoding and each layer that is drawn, what tells it apart and its heads."""
     for curves in seeds:
-        layers = curves.numbered("on_column")
-        for layer in layers:
+        layers = [ranked_heads(curves, layer) for layer in curves.numbered("on_column")]
+        for heads in _looking(layers):
             seed = [f"seed {curves.view.seed}"] if len(seeds) > 1 else []
-            its_layer = [f"layer {layer}"] if len(layers) > 1 else []
-            yield "\n".join(filter(None, (label, ", ".join(seed + its_layer)))), ranked_heads(curves, layer)
+            its_layer = [f"layer {heads[0].layer}"] if len(layers) > 1 else []
+            yield "\n".join(filter(None, (label, ", ".join(seed + its_layer)))), heads[:HEADS]
+
+
+def _looking(layers: Sequence[list[Head]]) -> list[list[Head]]:
+    """Those in which a head looks at the digits needed; where none does, the one that comes closest."""
+    fair = [heads for heads in layers if heads[0].needed >= FAIR]
+    return fair or [max(layers, key=lambda heads: heads[0].needed)]
 
 
 def ranked_heads(curves: Curves, layer: int) -> list[Head]:
     """First the one that has the most attention on the digits needed, at the shortest length tested."""
     shortest = str(single_lengths(curves.view)[0])
-    found: dict[int, float] = {}
+    found: list[Head] = []
     while (record := curves.last(f"on_column:{layer}:{len(found) + 1}", shortest)) is not None:
         assert record.value is not None
-        found[len(found) + 1] = record.value
-    return [Head(curves, layer, number) for number in sorted(found, key=lambda number: -found[number])]
+        found.append(Head(curves, layer, len(found) + 1, record.value))
+    return sorted(found, key=lambda head: -head.needed)
 
 
 def _rank_name(rank: int) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
+from textwrap import fill
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,50 +16,67 @@ from lengthwise.report.figures.curves import Curves, grouped, single_lengths
 from lengthwise.report.figures.grids import add_scale
 from lengthwise.report.figures.seeds import draw_spread, encoding_name, last_percents
 from lengthwise.report.figures.style import (
-    BLACK,
     COLOURS,
     PALE,
     blues,
     key,
+    nested_widths,
     outer_labels,
     panels,
     percent_axis,
     side_legend,
     square_panels,
+    top_legend,
 )
 
 ANSWERS = {"add": "sums", "mul": "products"}
-SETS = ("lopsided", "carry", "alternating")
+KINDS = {"random operands": "", **{name: f":{name}" for name in ("lopsided", "carry", "alternating")}}
+"""Of problems, and how the domains of their records end."""
 CLOSEST = 1.3
 """Of lengths on a logarithmic axis whose quotient is less, one alone is named: the names would touch."""
+NAME_WIDTH = 18
+"""Characters of a line: the name of an encoding that is longer goes on below, and leaves the panels their room."""
 
 
 def accuracy_far(views: Sequence[RunView]) -> Figure | None:
-    """A panel for random operands and for each special set: a line for each encoding over all tested lengths."""
+    """Lines over all tested lengths, of random operands and of each special set: a panel for each of these, or, of
+    several encodings, a panel for each encoding. Those that fail alike would hide one another in one panel."""
     groups = grouped(views, encoding_name)
     if not groups:
         return None
-    endings = {"random operands": "", **{name: f":{name}" for name in SETS}}
-    points = {
-        kind: {label: _by_length(seeds, ending) for label, seeds in groups.items()}
-        for kind, ending in endings.items()
-    }
-    there = {kind: lines for kind, lines in points.items() if any(map(_has_some, lines.values()))}
-    colours = dict(zip(groups, (*COLOURS, BLACK), strict=False))
-    figure, axes = panels(len(there), columns=2, height=2.5 if len(there) == 1 else 1.7)
-    for ax, (kind, lines) in zip(axes, there.items(), strict=True):
-        draw_trained(ax, next(iter(groups.values()))[0].view)
-        for label, found in lines.items():
-            draw_spread(ax, found, colours[label])
-        percent_axis(ax)
-        ax.set_title(kind)
+    kinds = [kind for kind in KINDS if any(_has_some(_by_length(seeds, kind)) for seeds in groups.values())]
+    figure = _panel_each_encoding(groups, kinds) if len(groups) > 1 else _panel_each_kind(groups, kinds)
     outer_labels(figure, "digits of the longer operand (grey: trained)", "right answers (%)")
-    side_legend(figure, [key(label, colours[label], "-", "o") for label in groups])
     return figure
 
 
-def _by_length(seeds: Sequence[Curves], ending: str) -> dict[int, list[float]]:
-    return {d.length: last_percents(seeds, f"{d}{ending}") for d in single_lengths(seeds[0].view)}
+def _panel_each_kind(groups: Mapping[str, Sequence[Curves]], kinds: Sequence[str]) -> Figure:
+    ((label, seeds),) = groups.items()
+    figure, axes = panels(len(kinds), columns=2, height=2.5 if len(kinds) == 1 else 1.7)
+    for ax, kind in zip(axes, kinds, strict=True):
+        draw_trained(ax, seeds[0].view)
+        draw_spread(ax, _by_length(seeds, kind), COLOURS[0])
+        percent_axis(ax)
+        ax.set_title(kind)
+    side_legend(figure, [key(fill(label, NAME_WIDTH), COLOURS[0], "-", "o")])
+    return figure
+
+
+def _panel_each_encoding(groups: Mapping[str, Sequence[Curves]], kinds: Sequence[str]) -> Figure:
+    figure, axes = panels(len(groups), columns=4, height=1.5)
+    looks = list(zip(kinds, COLOURS, nested_widths(len(kinds)), strict=False))
+    for ax, (label, seeds) in zip(axes, groups.items(), strict=True):
+        draw_trained(ax, seeds[0].view)
+        for kind, colour, width in looks:
+            draw_spread(ax, _by_length(seeds, kind), colour, width=width)
+        percent_axis(ax)
+        ax.set_title(fill(label, NAME_WIDTH))
+    top_legend(figure, [key(kind, colour, "-", "o", width=width) for kind, colour, width in looks])
+    return figure
+
+
+def _by_length(seeds: Sequence[Curves], kind: str) -> dict[int, list[float]]:
+    return {d.length: last_percents(seeds, f"{d}{KINDS[kind]}") for d in single_lengths(seeds[0].view)}
 
 
 def _has_some(points: Mapping[int, Sequence[float]]) -> bool:

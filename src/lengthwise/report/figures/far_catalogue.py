@@ -20,8 +20,9 @@ def _accuracy(family: str, words: str) -> FigureSpec:
         caption=(
             "The share of right sums by length, on a logarithmic axis, of random operands and of special ones "
             "(one short operand, a carry through the whole number, carries at every other digit): grey marks the "
-            "lengths trained on, a band reaches from the worst seed to the best. A line that stays at 100 % to "
-            "the right of the grey has learned to add, and not only to add the lengths that it saw."
+            "lengths trained on, a band reaches from the worst seed to the best, and where lines coincide the "
+            "thinner lies on the wider. A line that stays at 100 % to the right of the grey has learned to add, "
+            "and not only to add the lengths that it saw."
         ),
         alt=f"Accuracy against operand length on a logarithmic axis, {words}, with the trained lengths shaded.",
         runs=(f"{family}-",),
@@ -66,19 +67,20 @@ def _attention(family: str) -> FigureSpec:
         name=f"attention-{family}",
         title=f"Does attention stay sharp: {LENGTHS[family]}",
         caption=(
-            "Each panel is one run, or one layer of it, and each colour one of its heads, ranked by the solid "
-            "line at the shortest length because the number of a head means nothing across seeds: when an "
-            "answer digit is written, the solid line is how much of a head's attention lies on the operand "
-            "digits of that column and of the one below, the dashed one its largest weight on any one token. A "
-            "head whose lines stay level to the right of the grey finds its digits among hundreds as it did "
-            "among twenty, and one whose lines fall loses them: a head that reads two operand digits alone has "
-            "100 % and 50 %, one that reads the answer's digit of the column below as well, which is not "
-            "counted, 67 % and 33 % (where attention goes by place and faint weights do not count, 90 % and 45 %, "
-            "53 % and 27 %), and one at 0 % looks elsewhere."
+            "Each panel is one run, or one layer of it in which some head's solid line starts at 20 % or more "
+            "(where none does, the layer that comes closest), and each colour one of its heads, up to four, "
+            "ranked by the solid line at the shortest length because the number of a head means nothing across "
+            "seeds: when an answer digit is written, the solid line is how much of a head's attention lies on the "
+            "operand digits of that column and of the one below, the dashed one its largest weight on any one "
+            "token. A head whose lines stay level to the right of the grey finds its digits in long numbers as it "
+            "did among twenty, and one whose lines fall loses them: a head that reads one operand digit alone has "
+            "100 % twice, one that reads two 100 % and 50 %, one that reads the answer's digit of the column "
+            "below as well, which is not counted, 67 % and 33 % (where attention goes by place and faint weights "
+            "do not count, 90 % and 45 %, 53 % and 27 % for the last two), and one at 0 % looks elsewhere."
         ),
         alt=(
             "Share of attention on needed digits and largest weight against operand length: a panel for each "
-            "run, a colour for each head."
+            "run or layer, a colour for each head."
         ),
         runs=(f"{family}-",),
         picture=anatomy.attention_by_length,
@@ -100,7 +102,7 @@ PAIRS = FigureSpec(
 
 PRODUCTS = FigureSpec(
     name="multiplication-upward",
-    title="Products far beyond training: 40 x 2 digits to 100 x 2",
+    title="Products far beyond training: 40 x 2 digits to 1,000 x 2",
     caption=(
         "The share of right products with a number of two digits, by the length of the other one, on a "
         "logarithmic axis: grey marks the lengths trained on, and a band reaches from the worst seed to the best. "

@@ -8,14 +8,22 @@ from matplotlib.axes import Axes
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.view import RunView
 from lengthwise.report.figures.curves import Curves, share
-from lengthwise.report.figures.style import LineStyle
+from lengthwise.report.figures.style import LINE, LineStyle, marker_size
 
 
-def draw_spread(axes: Axes, points: Mapping[int, Sequence[float]], colour: str, style: LineStyle = "-") -> None:
+def draw_spread(
+    axes: Axes,
+    points: Mapping[int, Sequence[float]],
+    colour: str,
+    style: LineStyle = "-",
+    *,
+    width: float = LINE,
+) -> None:
     """The numbers of all seeds at each length; lengths without any are left out."""
     there = {x: values for x, values in sorted(points.items()) if values}
     x = list(there)
-    axes.plot(x, [fmean(v) for v in there.values()], color=colour, linestyle=style, marker="o", markersize=2.5)
+    look = {"marker": "o", "markersize": marker_size(width), "linewidth": width}
+    axes.plot(x, [fmean(v) for v in there.values()], color=colour, linestyle=style, **look)
     low, high = ([pick(v) for v in there.values()] for pick in (min, max))
     axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
 
@@ -27,4 +35,6 @@ def last_percents(seeds: Sequence[Curves], domain: str, reference: str = TRUTH) 
 
 
 def encoding_name(view: RunView) -> str:
-    return view.positions
+    """Where some heads attend by place and others by tokens, it says so."""
+    both = view.config["model"].get("token_heads", 0) > 0
+    return f"{view.positions} and by tokens" if both else view.positions

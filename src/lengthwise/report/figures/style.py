@@ -16,6 +16,8 @@ LineStyle = Literal["-", "--", ":", ""]
 
 WIDTH = 6.9
 """Inches: a page of two columns."""
+LINE = 1.3
+"""Points."""
 
 # Okabe and Ito's colours, without the yellow, which is too pale for a line.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
@@ -36,7 +38,7 @@ LOOK: dict[Any, Any] = {
     "ytick.major.width": 0.6,
     "xtick.major.size": 2.5,
     "ytick.major.size": 2.5,
-    "lines.linewidth": 1.3,
+    "lines.linewidth": LINE,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "legend.frameon": False,
@@ -128,11 +130,6 @@ def ordered_colours(count: int) -> list[str]:
     return [to_hex(scale(0.9 * k / max(1, count - 1))) for k in range(count)]
 
 
-def rank_colours(count: int) -> Sequence[str]:
-    """Colours for ranks, whose lines may lie on each other: far apart while there are enough of them."""
-    return COLOURS[:count] if count <= len(COLOURS) else ordered_colours(count)
-
-
 def blues() -> Colormap:
     """White to dark blue, for shares."""
     return LinearSegmentedColormap.from_list("shares", ["#FFFFFF", COLOURS[4], COLOURS[0], "#00436B"])
@@ -160,9 +157,22 @@ def outer_labels(figure: Figure, horizontal: str, vertical: str) -> None:
     figure.supylabel(vertical)
 
 
-def key(label: str, colour: str = GREY, style: LineStyle = "-", marker: str = "") -> Line2D:
+def nested_widths(count: int) -> list[float]:
+    """For lines that may coincide: each is thinner than the one drawn before it, which then shows around it."""
+    return [LINE + 0.9 * k for k in reversed(range(count))]
+
+
+def marker_size(width: float) -> float:
+    """So that the marker stands out from a line of that width."""
+    return width + 1.2
+
+
+def key(
+    label: str, colour: str = GREY, style: LineStyle = "-", marker: str = "", *, width: float = LINE
+) -> Line2D:
     """An entry of a legend."""
-    return Line2D([], [], color=colour, linestyle=style, marker=marker, markersize=4, label=label)
+    look = {"marker": marker, "markersize": max(4, marker_size(width)), "linewidth": width}
+    return Line2D([], [], color=colour, linestyle=style, label=label, **look)
 
 
 def side_legend(figure: Figure, handles: Sequence[Line2D], title: str | None = None) -> None:

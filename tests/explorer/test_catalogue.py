@@ -25,7 +25,7 @@ def test_run_folders_are_found_by_name(root):
 
 def test_only_runs_with_a_checkpoint_can_be_asked_and_shipped_ones_come_first(root):
     names = list(Catalogue([root / "runs"]).models())
-    assert names == ["addition", "coupled-addition", "mod-100", "mod-101", "runs/one"]
+    assert names == ["addition", "coupled-addition", "coupled-multiplication", "mod-100", "mod-101", "runs/one"]
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def sum_asked(server) -> tuple[str, str, int]:
     """Two numbers longer than the shipped model of addition was trained on, and how many digits that were."""
     with server.client() as client:
         (model,) = (m for m in client.get("/api/models").json()["models"] if m["name"] == "addition")
-    trained = model["trained_length"]
+    trained, _ = model["trained_lengths"]
     assert (model["base"], model["task"]) == (10, "add") and model["operand_digits"] >= trained + 2
     return "123456789123"[: trained + 2], "567891234567"[: trained + 2], trained
 
@@ -298,6 +298,20 @@ def test_a_long_sum_is_shown_whole_in_blocks(opened, size, other):
     assert read_blocks(page) == [first, second, answered, truth, _]
 
 
+def test_a_model_of_products_with_a_short_number(opened):
+    """It says so, marks digits that training did not have, and draws numbers of its own kind."""
+    page = opened("#ask?model=coupled-multiplication&a=314159265358979323846264338327950288419716939937&b=271")
+    expect(page.locator("#model-about")).to_contain_text(
+        "Trained on numbers of up to 40 digits by numbers of up to 2"
+    )
+    expect(page.locator("#answer-verdict")).not_to_be_empty(timeout=20_000)
+    assert page.locator("#answer .digit.unseen").all_inner_texts() == [*"31415926", "2"]
+    page.get_by_role("button", name="Random").click()
+    expect(page.locator("#answer-verdict")).to_contain_text("Right", timeout=20_000)
+    lengths = [len(page.locator(f"#ask-form [name={name}]").input_value()) for name in "ab"]
+    assert lengths == [42, 2]
+
+
 def ask_made_up(page: Page, problem: tuple[str, str, str], answer: str, **changes) -> None:
     """An answer that no model wrote, to a problem (a, b, truth)."""
     a, b, truth = problem
@@ -317,7 +331,7 @@ def ask_made_up(page: Page, problem: tuple[str, str, str], answer: str, **change
         "no_dependence": "these numbers are long",
     }
     model = {"name": "far", "shipped": True, "error": None, "task": "add", "symbol": "+", "base": 10}
-    model |= {"train": "D1..10", "trained_length": 10, "encoding": "coupled", "operand_digits": 1_000}
+    model |= {"train": "D1..10", "trained_lengths": [10, 10], "encoding": "coupled", "operand_digits": 1_000}
     page.route("**/api/models*", lambda route: route.fulfill(json={"models": [model]}))
     page.route("**/api/ask*", lambda route: route.fulfill(body="".join(json.dumps(line) + "\n" for line in lines)))
     page.route("**/api/attention*", lambda route: route.fulfill(json=attention))

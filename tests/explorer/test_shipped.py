@@ -10,10 +10,12 @@ import torch
 from safetensors.torch import load_file
 
 from lengthwise.cli import main
+from lengthwise.evaluation.attention import watch
 from lengthwise.evaluation.problems import Problems
 from lengthwise.evaluation.score import Subject
 from lengthwise.evaluation.strata import right_answers
 from lengthwise.experiments.load import load
+from lengthwise.model.positions import number_tokens
 from lengthwise.records.folder import RunFolder
 from lengthwise.shipped import shipped_models
 from lengthwise.tokens.digits import from_ints
@@ -23,7 +25,13 @@ ship = runpy.run_path(str(ROOT / "scripts" / "ship_model.py"))["ship"]
 
 
 def test_one_model_per_story():
-    assert list(shipped_models()) == ["addition", "coupled-addition", "mod-100", "mod-101"]
+    assert list(shipped_models()) == [
+        "addition",
+        "coupled-addition",
+        "coupled-multiplication",
+        "mod-100",
+        "mod-101",
+    ]
 
 
 @pytest.mark.parametrize("name", shipped_models())
@@ -35,9 +43,10 @@ def test_a_shipped_model_is_small_whole_and_knows_its_training_domain(name):
     kinds = {f"model/{key}": tensor.dtype for key, tensor in run.parts.model.state_dict().items()}
     assert {key: tensor.dtype for key, tensor in load_file(weights).items()} == kinds
     assert {parameter.dtype for parameter in run.parts.model.parameters()} == {torch.float32}
-    longest = run.config.base**run.config.train_domain.length
+    shortest = [run.config.base ** (length - 1) for length in run.config.train_domain.longest]
     generator = random.Random(1)
-    answers = run.ask_all([(generator.randrange(longest), generator.randrange(longest)) for _ in range(100)])
+    pairs = [[generator.randrange(low, run.config.base * low) for low in shortest] for _ in range(100)]
+    answers = run.ask_all([(a, b) for a, b in pairs])
     assert sum(answer.answered == answer.truth for answer in answers) >= 0.99 * len(answers)
 
 
@@ -70,7 +79,7 @@ def test_a_shipped_model_is_asked_by_its_name(capsys):
         main(["ask", "subtraction", "1 + 1"])
     assert refused.value.code == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "subtraction" in line and "addition, coupled-addition, mod-100, mod-101" in line
+    assert "subtraction" in line and "addition, coupled-addition, coupled-multiplication, mod-100, mod-101" in line
 
 
 def pairs_of(digits: int, count: int) -> list[tuple[int, int]]:
@@ -97,3 +106,31 @@ def test_coupled_addition_adds_a_thousand_digits():
     sums = from_ints([sum(pair) for pair in pairs], layout.answer_width, 10)[None]
     subject = Subject(run.parts.model, layout, run.parts.encoding)
     assert right_answers(subject, Problems("given", a, b, "given"), sums).all()
+
+
+def test_coupled_multiplication_goes_on_far_beyond_its_training():
+    run = load("coupled-multiplication", device="cpu")
+    assert run.config.train_domain.longest == (40, 2)
+    pairs = [(a, b % 90 + 10) for a, b in pairs_of(150, 6)]
+    pairs += [(10**150 - 1, 99), (int("90" * 75), 91), (10**149, 10), (int("1" * 150), 11)]
+    assert all(answer.answered == answer.truth == answer.a * answer.b for answer in run.ask_all(pairs))
+
+
+def test_coupled_multiplication_has_a_head_for_each_digit_of_the_short_number():
+    """As docs/thousand.md tells: in every column, of a number of 40 digits as of 400."""
+    run = load("coupled-multiplication", device="cpu")
+    layout = run.parts.layout
+    for length in (40, 400):
+        a, b = pairs_of(length, 1)[0][0], 73
+        operands = (from_ints([number], layout.operand_width, 10)[None] for number in (a, b))
+        tokens = layout.encode(*operands, from_ints([a * b], layout.answer_width, 10)[None]).spread()
+        positions = number_tokens(run.parts.encoding, tokens.significance, tokens.number)
+        written = int((tokens.ids != layout.vocabulary.line_break).sum())
+        ids, number, significance = (
+            part[0, 0, :written] for part in (tokens.ids, tokens.number, tokens.significance)
+        )
+        _, layers = watch(run.parts.model, ids.view(1, 1, -1), positions[..., :written])
+        units, tens = ((number == 2) & (significance == place) for place in (1, 2))
+        by_tokens = layers[1].weights()[0, 0, 3:, number == 3]
+        on_units, on_tens = by_tokens[..., units].sum(-1), by_tokens[..., tens].sum(-1)
+        assert on_tens[0].min() > 0.999 and on_units[1].min() > 0.999

@@ -87,6 +87,12 @@ class Domain:
         """The longest operand."""
         return max(part.length for part in self.parts)
 
+    @property
+    def longest(self) -> tuple[int, int]:
+        """Digits of the longest a and of the longest b."""
+        a, b = zip(*(part.lengths for part in self.parts), strict=True)
+        return max(a), max(b)
+
     def answer_digits(self, task: Task) -> int:
         """Digits that hold the answer to every pair."""
         return max(task.answer_digits(*part.lengths) for part in self.parts)

@@ -32,7 +32,8 @@ class Ask:
     """
 
     run_folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    """A run folder, or a model that comes with the package: addition, coupled-addition, mod-100, mod-101."""
+    """A run folder, or a model that comes with the package: addition, coupled-addition,
+    coupled-multiplication, mod-100, mod-101."""
     problem: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PROBLEM")]
     """Two numbers with + or * between them, in the model's base."""
     device: str = "auto"

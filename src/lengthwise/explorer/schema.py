@@ -81,7 +81,7 @@ class Model(BaseModel):
     symbol: str = ""
     base: int = 10
     train: str = ""
-    trained_length: int = 0
+    trained_lengths: tuple[int, int] = Field((0, 0), description="Digits of the longest a and b in training.")
     encoding: str = ""
     layout: str = ""
     seed: int = 0

@@ -26,16 +26,16 @@ export class AnswerSheet {
   }
 
   rows() {
-    const trained = this.model.trained_length,
+    const [trainedA, trainedB] = this.model.trained_lengths,
       sign = this.model.symbol === "*" ? "×" : "+";
     const waiting = this.problem ? [] : [h("span", { class: "note" }, "the model is being loaded…")];
     const rows = [
-      { label: "", long: "first", cells: operand(this.a, trained), spoken: this.a },
+      { label: "", long: "first", cells: operand(this.a, trainedA), spoken: this.a },
       {
         label: "",
         long: `${sign} second`,
         sign: plain(sign),
-        cells: operand(this.b, trained),
+        cells: operand(this.b, trainedB),
         spoken: `${sign} ${this.b}`,
         kind: "line",
       },

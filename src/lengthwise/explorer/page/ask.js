@@ -84,7 +84,7 @@ function describe() {
     ...(model.error
       ? []
       : [
-          `It ${does}${modulus ? ` modulo ${modulus}` : ""} in base ${model.base}. Trained on numbers of up to ${model.trained_length} digits, it accepts up to ${model.operand_digits}. `,
+          `It ${does}${modulus ? ` modulo ${modulus}` : ""} in base ${model.base}. ${training(model)}, it accepts up to ${model.operand_digits}. `,
           h("strong", {}, "Theory: "),
           model.headline,
         ]),
@@ -92,13 +92,21 @@ function describe() {
   if (model.error) showError(form, "model", model.error);
 }
 
+function training({ trained_lengths: [a, b] }) {
+  const numbers = `Trained on numbers of up to ${a} digits`;
+  return a === b ? numbers : `${numbers} by numbers of up to ${b}`;
+}
+
+// Somewhat longer than trained; where one operand is always short, the other alone.
 function random() {
   const model = models.get(form.elements.model.value);
   if (!model || model.error) return;
-  const length = Math.min(model.operand_digits, model.trained_length + 2);
+  const longest = Math.max(...model.trained_lengths);
+  const length = (trained) => (trained < longest ? trained : Math.min(model.operand_digits, trained + 2));
   const digit = (from) => DIGITS[from + Math.floor(Math.random() * (model.base - from))];
-  const number = () => digit(1) + Array.from({ length: length - 1 }, () => digit(0)).join("");
-  setValues(form, { a: number(), b: number() });
+  const number = (count) => digit(1) + Array.from({ length: count - 1 }, () => digit(0)).join("");
+  const [a, b] = model.trained_lengths.map((trained) => number(length(trained)));
+  setValues(form, { a, b });
   ask();
 }
 

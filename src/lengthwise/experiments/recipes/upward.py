@@ -12,7 +12,7 @@ from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning
 TRAIN, TEST = "1..40x2", "40x2,60x2,80x2,100x2,200x2,500x2,1000x2"
 TUNING = Tuning(steps=6_000, batch=64, dropout=0.0, decay=0.05, rate=3e-3, evaluate_every=2_000)
 HEADS: dict[str, Any] = {"heads": 8, "token_heads": 4, "place_attention": True, "position_waves": True}
-SHAPE: dict[str, int] = {"layers": 3, "width": 256, "context": 1_032, "row": ROW}
+SHAPE: dict[str, Any] = {"layers": 3, "width": 256, "context": 1_032, "row": ROW}
 DECODED = 100
 SEEDS = 3
 FIRST_SEED = 61
@@ -20,7 +20,7 @@ FIRST_SEED = 61
 
 LAPTOP_TRAIN, LAPTOP_TEST, LAPTOP_BASE = "1..6x2", "6x2,12x2,24x2,40x2", 3
 LAPTOP_TUNING = Tuning(steps=800, batch=16, dropout=0.0, decay=0.05, rate=5e-3, evaluate_every=400)
-LAPTOP_SHAPE: dict[str, int] = {"layers": 2, "width": 128, "context": 132, "row": 144}
+LAPTOP_SHAPE: dict[str, Any] = {"layers": 2, "width": 128, "context": 132, "row": 144}
 
 
 def rows(setting: Setting) -> list[Row]:

@@ -76,6 +76,8 @@ def test_a_mixture_has_the_size_of_its_union(mixture):
     pairs = set[tuple[int, int]]().union(*map(members, mixture))
     assert domain.size == len(pairs)
     assert domain.length == max(digit_count(max(pair), 2) for pair in pairs)
+    lengths = [{digit_count(number, 2) for number in numbers} for numbers in zip(*pairs, strict=True)]
+    assert domain.operand_lengths == tuple((min(found), max(found)) for found in lengths)
 
 
 @pytest.mark.parametrize("task", ["add", "mul", "mul%30"])

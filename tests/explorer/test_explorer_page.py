@@ -82,7 +82,7 @@ def sum_asked(server) -> tuple[str, str, int]:
     """Two numbers longer than the shipped model of addition was trained on, and how many digits that were."""
     with server.client() as client:
         (model,) = (m for m in client.get("/api/models").json()["models"] if m["name"] == "addition")
-    trained, _ = model["trained_lengths"]
+    (_, trained), _ = model["trained_lengths"]
     assert (model["base"], model["task"]) == (10, "add") and model["operand_digits"] >= trained + 2
     return "123456789123"[: trained + 2], "567891234567"[: trained + 2], trained
 
@@ -300,16 +300,33 @@ def test_a_long_sum_is_shown_whole_in_blocks(opened, size, other):
 
 def test_a_model_of_products_with_a_short_number(opened):
     """It says so, marks digits that training did not have, and draws numbers of its own kind."""
-    page = opened("#ask?model=coupled-multiplication&a=314159265358979323846264338327950288419716939937&b=271")
-    expect(page.locator("#model-about")).to_contain_text(
-        "Trained on numbers of up to 40 digits by numbers of up to 2"
-    )
+    a = "314159265358979323846264338327950288419716939937"
+    page = opened(f"#ask?model=coupled-multiplication&a={a}&b=271")
+    about = "Trained on numbers of up to 40 digits by numbers of exactly 2, it accepts up to 1000."
+    expect(page.locator("#model-about")).to_contain_text(about)
     expect(page.locator("#answer-verdict")).not_to_be_empty(timeout=20_000)
-    assert page.locator("#answer .digit.unseen").all_inner_texts() == [*"31415926", "2"]
+    unseen = page.locator("#answer .digit.unseen")
+    assert unseen.all_inner_texts() == [*"31415926", "2"]
     page.get_by_role("button", name="Random").click()
     expect(page.locator("#answer-verdict")).to_contain_text("Right", timeout=20_000)
     lengths = [len(page.locator(f"#ask-form [name={name}]").input_value()) for name in "ab"]
     assert lengths == [42, 2]
+    page.evaluate("location.hash = '#ask?model=coupled-multiplication&a=12&b=7'")
+    expect(unseen).to_have_text(["7"], timeout=20_000)
+    expect(unseen).to_have_attribute("title", "shorter than anything in training")
+
+
+def test_a_digit_of_a_product_comes_from_five(opened):
+    """Two digits of its columns and one below, which makes the carry, and both of the short number."""
+    a = "314159265358979323846264338327950288419716939937510582097494"
+    page = opened(f"#ask?model=coupled-multiplication&a={a}&b=27", DESKTOP, "light")
+    expect(page.locator("#answer-count")).to_have_text("61 of 61 digits right.", timeout=20_000)
+    expect(page.locator("#inside")).to_contain_text("It depends on", timeout=20_000)
+    page.locator("#answer .answer-digit").nth(30).focus()
+    needed = [f"digit {place} of the first number, {a[-place]}: 100 %" for place in (31, 30, 29)]
+    for label in (*needed, "digit 2 of the second number, 2: 100 %", "digit 1 of the second number, 7: 100 %"):
+        expect(page.get_by_label(label)).to_be_visible()
+    picture(page, "product", DESKTOP, "light")
 
 
 def ask_made_up(page: Page, problem: tuple[str, str, str], answer: str, **changes) -> None:
@@ -331,7 +348,7 @@ def ask_made_up(page: Page, problem: tuple[str, str, str], answer: str, **change
         "no_dependence": "these numbers are long",
     }
     model = {"name": "far", "shipped": True, "error": None, "task": "add", "symbol": "+", "base": 10}
-    model |= {"train": "D1..10", "trained_lengths": [10, 10], "encoding": "coupled", "operand_digits": 1_000}
+    model |= {"train": "D1..10", "trained_lengths": [[1, 10]] * 2, "encoding": "coupled", "operand_digits": 1_000}
     page.route("**/api/models*", lambda route: route.fulfill(json={"models": [model]}))
     page.route("**/api/ask*", lambda route: route.fulfill(body="".join(json.dumps(line) + "\n" for line in lines)))
     page.route("**/api/attention*", lambda route: route.fulfill(json=attention))

@@ -43,7 +43,7 @@ def test_a_shipped_model_is_small_whole_and_knows_its_training_domain(name):
     kinds = {f"model/{key}": tensor.dtype for key, tensor in run.parts.model.state_dict().items()}
     assert {key: tensor.dtype for key, tensor in load_file(weights).items()} == kinds
     assert {parameter.dtype for parameter in run.parts.model.parameters()} == {torch.float32}
-    shortest = [run.config.base ** (length - 1) for length in run.config.train_domain.longest]
+    shortest = [run.config.base ** (length - 1) for _, length in run.config.train_domain.operand_lengths]
     generator = random.Random(1)
     pairs = [[generator.randrange(low, run.config.base * low) for low in shortest] for _ in range(100)]
     answers = run.ask_all([(a, b) for a, b in pairs])
@@ -110,7 +110,7 @@ def test_coupled_addition_adds_a_thousand_digits():
 
 def test_coupled_multiplication_goes_on_far_beyond_its_training():
     run = load("coupled-multiplication", device="cpu")
-    assert run.config.train_domain.longest == (40, 2)
+    assert run.config.train_domain.operand_lengths == ((1, 40), (2, 2))
     pairs = [(a, b % 90 + 10) for a, b in pairs_of(150, 6)]
     pairs += [(10**150 - 1, 99), (int("90" * 75), 91), (10**149, 10), (int("1" * 150), 11)]
     assert all(answer.answered == answer.truth == answer.a * answer.b for answer in run.ask_all(pairs))

@@ -35,6 +35,7 @@ def results(tmp_path_factory):
 def test_the_summary_has_every_seed_and_the_grid_outside_training(results):
     found = json.loads((results / "summary.json").read_text())
     assert found["coupled-1000"] == {"2": [100, 100, 100], "5": [90, 80, 70], "20": [40, 30, 20]}
+    assert found["multiplication-upward"] == {"3": [97, 94], "8": [92, 84]}
     # Lengths are 1, 2 and 4, which stands for 3 too. Of 16 pairs of lengths up to 4, 12 are outside: four half
     # right, eight right in the first run and four fifths of them in the second.
     assert found["abacus-100"] == {"outside": pytest.approx(100 * (4 * 0.5 + 8 * 0.9) / 12)}

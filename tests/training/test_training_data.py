@@ -173,6 +173,27 @@ def test_the_loss_is_that_of_each_problem_alone(layout):
         assert answer_losses(parts.model, batch, None).item() == pytest.approx(sum(terms) / len(terms), rel=1e-5)
 
 
+def test_the_loss_of_heads_by_tokens_is_that_of_each_problem_alone():
+    """Though several share a row. What comes by place, which sees them all, is silenced."""
+    heads = {"place_attention": True, "position_waves": True, "token_heads": 1}
+    config = tiny_config(encoding="coupled", model=heads, data={"packing": "concatenated", "row_tokens": 40})
+    parts, data = batches(config)
+    batch = data(0)
+    terms = []
+    with torch.no_grad():
+        for block in parts.model.blocks:
+            block.attention.v.weight[..., : -config.model.width // config.model.heads] = 0
+        for ids, places, answer, problem in zip(
+            batch.ids[0], batch.positions[0], batch.answer[0], batch.problem[0], strict=True
+        ):
+            for number in range(int(problem.max()) + 1):
+                own = problem == number
+                chances = parts.model(ids[own].view(1, 1, -1), places[own].view(1, 1, -1)).log_softmax(-1)[0, 0]
+                wanted = answer[own].nonzero().flatten().tolist()
+                terms += [-chances[i - 1, ids[own][i]].item() for i in wanted]
+        assert answer_losses(parts.model, batch, None).item() == pytest.approx(sum(terms) / len(terms), rel=1e-5)
+
+
 @pytest.mark.parametrize("encoding", ["learned", "coupled"])
 @pytest.mark.parametrize("layout", ["padded", "reversed"])
 def test_rows_of_concatenated_problems(layout, encoding):

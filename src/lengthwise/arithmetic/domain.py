@@ -88,10 +88,16 @@ class Domain:
         return max(part.length for part in self.parts)
 
     @property
-    def longest(self) -> tuple[int, int]:
-        """Digits of the longest a and of the longest b."""
-        a, b = zip(*(part.lengths for part in self.parts), strict=True)
-        return max(a), max(b)
+    def operand_lengths(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The fewest and the most digits of a, and those of b.
+
+        >>> Domain.parse("D1..4").operand_lengths, Domain.parse("1..40x2").operand_lengths
+        (((1, 4), (1, 4)), ((1, 40), (2, 2)))
+        """
+        fewest = zip(*(part.fewest_digits for part in self.parts), strict=True)
+        most = zip(*(part.lengths for part in self.parts), strict=True)
+        a, b = ((min(low), max(high)) for low, high in zip(fewest, most, strict=True))
+        return a, b
 
     def answer_digits(self, task: Task) -> int:
         """Digits that hold the answer to every pair."""

@@ -77,6 +77,12 @@ class Part:
         return lowest, lowest
 
     @property
+    def fewest_digits(self) -> tuple[int, int]:
+        """Of a and of b. Below a top digit that may be zero, a number may be of any length."""
+        a, b = (length if lead else 1 for length, lead in zip(self.lengths, self.lowest_leads, strict=True))
+        return a, b
+
+    @property
     def skips_zero_lead(self) -> bool:
         """Whether top digits (0, 0) are left out: such a pair is shorter than this part's length."""
         return self.kind == "D" and self.lead is None and self.length > 1

@@ -30,7 +30,7 @@ def _described(config: RunConfig) -> dict[str, Any]:
         "symbol": task.symbol,
         "base": config.base,
         "train": str(train),
-        "trained_lengths": train.longest,
+        "trained_lengths": train.operand_lengths,
         "encoding": config.encoding,
         "layout": config.resolved_layout,
         "seed": config.seed,

@@ -81,7 +81,9 @@ class Model(BaseModel):
     symbol: str = ""
     base: int = 10
     train: str = ""
-    trained_lengths: tuple[int, int] = Field((0, 0), description="Digits of the longest a and b in training.")
+    trained_lengths: tuple[tuple[int, int], tuple[int, int]] = Field(
+        ((0, 0), (0, 0)), description="The fewest and the most digits of a in training, and those of b."
+    )
     encoding: str = ""
     layout: str = ""
     seed: int = 0

@@ -65,7 +65,8 @@ class ModelConfig(Config):
 
     token_heads: NonNegativeInt = 0
     """With place_attention, so many heads of each block attend by tokens instead, and know no positions: for what
-    stands at no fixed distance, as the short number of a product."""
+    stands at no fixed distance, as the short number of a product. Where problems share a training row, they see
+    their own alone."""
 
     context: PositiveInt | None = None
     """Rows of a learned position table, or the range that randomized positions come from; by default as many

@@ -80,7 +80,7 @@ class Pass(NamedTuple):
     """Where queries and keys know that alone: which tokens have a place, int64 [M or 1, B or 1, T]."""
     own: Tensor | None = None
     """Where several problems share a row: bool [M, B, Q, K], whether a key is one that a query may see and of its
-    own problem. It is all that heads by tokens see, who cannot tell one problem's digits from another's."""
+    own problem. It is all that heads by tokens see, which cannot tell one problem's digits from another's."""
     witness: Callable[["Meeting"], None] | None = None
     """Is told what meets in attention."""
 
@@ -185,10 +185,10 @@ class Attention(nn.Module):
             return q
         scale = self.scale
         if self.config.log_length_scale:
-            scale = scale * torch.log(self._seen(q, keys, own) + 1).unsqueeze(-1)
+            scale = scale * torch.log(self._keys_seen(q, keys, own) + 1).unsqueeze(-1)
         return q * scale.to(q.dtype)
 
-    def _seen(self, q: Tensor, keys: int, own: Tensor | None) -> Tensor:
+    def _keys_seen(self, q: Tensor, keys: int, own: Tensor | None) -> Tensor:
         """How many keys each query sees: [Q], or [M, B, H, Q] where some heads see their own problem alone."""
         seen = torch.arange(keys - q.shape[-2] + 1, keys + 1, device=q.device)
         if own is None:
@@ -271,8 +271,8 @@ class GPT(nn.Module):
         """Logits [M, B, T, V] of ids [M, B, T] at positions [M or 1, B or 1, T], both int64.
 
         With `tail`, those of the last `tail` tokens alone. With `cache`, ids continue what it has read. With
-        `noise`, some activations are dropped, as in training. `problem` [M, B, T] tells tokens of a row's several
-        problems apart.
+        `noise`, some activations are dropped, as in training. `problem` [M, B, T], without a cache, tells of which
+        of a row's problems a token is: heads by tokens then see their own alone.
         """
         x = embedded = drop(self._embedded(ids, positions), noise)
         own = self._own(problem)
@@ -292,10 +292,12 @@ class GPT(nn.Module):
         self, positions: Tensor, tail: int, cache: Cache | None, noise: Noise | None, own: Tensor | None
     ) -> list[Pass]:
         """One for each applied block. The last one only serves the last `tail` tokens."""
+        assert cache is None or own is None, "a cache holds one problem"
         keys = positions if cache is None else cache.add_positions(positions)
         tokens, relate = positions.shape[-1], self.encoding.relate
         placed = (positions > 0).long() if self.config.place_attention else None
-        whole = Pass(self.encoding, relate(positions, keys), cache, self.compute_dtype, tokens, None, placed, own)
+        whole = Pass(self.encoding, relate(positions, keys), cache, self.compute_dtype, tokens)
+        whole = whole._replace(placed=placed, own=own)
         last = whole
         if tail < tokens:
             own = None if own is None else own[..., -tail:, :]

@@ -6,6 +6,7 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
+from lengthwise.arithmetic import Domain
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection
@@ -20,6 +21,8 @@ FAMILIES = {
     "multiplication-upward": "upward-multiplication",
 }
 """The recipes on long operands, and how the names of their runs begin."""
+EVERY_SEED = (THOUSAND, "multiplication-upward")
+"""Those whose claim is about every seed."""
 WORDS = (
     "Percent of right answers, by digits of the longer operand. Random operands are scored in one pass, or "
     "decoded token by token where it says so; the other problems are special sets."
@@ -31,10 +34,11 @@ def far_summary(collection: Collection) -> dict[str, Any]:
     """The percentage of every seed by tested length, and the mean over pairs of lengths outside the trained ones;
     nothing of runs that are not there."""
     found: dict[str, Any] = {}
-    seeds = collection.rows.get(THOUSAND, [])
-    if seeds:
-        lengths = [domain.length for domain in seeds[0].tests]
-        found[THOUSAND] = {str(n): [_percent(view, n) for view in seeds] for n in sorted(lengths)}
+    for recipe in EVERY_SEED:
+        seeds = collection.rows.get(FAMILIES[recipe], [])
+        if seeds:
+            tests = sorted(seeds[0].tests, key=lambda domain: domain.length)
+            found[recipe] = {str(test.length): [_percent(view, test) for view in seeds] for test in tests}
     outside = [outside_share(view) for view in collection.rows.get(SUMS_BY_PAIR, []) if pair_shares(view)]
     if outside:
         found["abacus-100"] = {"outside": round(100 * fmean(outside), 4)}
@@ -101,5 +105,5 @@ def _by_length(records: Iterable[Record], mode: str, ending: str) -> dict[int, s
     return found
 
 
-def _percent(view: RunView, length: int) -> float:
-    return round(100 * view.final_counts[f"D{length}", TRUTH].share, 4)
+def _percent(view: RunView, test: Domain) -> float:
+    return round(100 * view.final_counts[str(test), TRUTH].share, 4)

@@ -120,7 +120,7 @@ def _losses(model: GPT, optimizer: Optimizer, leaves: list[Tensor], batch: Batch
 
 
 def _tensors(batch: Batch) -> dict[str, Tensor]:
-    """By name, the parts that steps differ in."""
+    """Its tensors, by name."""
     return {name: part for name, part in batch._asdict().items() if isinstance(part, Tensor)}
 
 

@@ -9,7 +9,7 @@ from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning
 PRODUCTS = Tuning(steps=20_000, batch=128, dropout=0.0, decay=0.05, evaluate_every=4_000)
 PRODUCTS_CONTEXT = 200
 # Their best models apply a block of layers several times, the input added anew each time. Waves learn faster here
-# than a table of positions, and so do rows of one problem each: signs have no place that would tell several apart.
+# than a table of positions.
 LOOPED: dict[str, Any] = {"layers": 4, "loops": 4, "heads": 8, "width": 256, "position_waves": True}
 SUMS_SHAPE: dict[str, int] = {"width": 256, "context": 402}
 # Many short rows: one problem of each teaches `=` where numbers begin.

@@ -3,7 +3,7 @@
 All rows have the layout `reversed`, without padding, as McLeish has it. The natural layout of relative encodings,
 `aligned`, pads every training problem to the longest one tested: at 100 digits five times the tokens, and a
 training without short sequences. Position tables are learned here, as published. Every problem has a row of its
-own, as encodings that number tokens from a row's first one cannot tell several problems apart.
+own, as evaluation has it: most encodings number tokens from a row's first one.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from lengthwise.experiments.recipes.far import far
 from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning
 
 TUNING = Tuning(steps=8_000, batch=384, dropout=0.0, decay=0.1, evaluate_every=2_000)
-# Without a place for every column, finding it takes more than two layers of two heads.
+# With two layers of two heads t5 does not learn sums of 20 digits.
 SHAPE: dict[str, Any] = {"layers": 4, "heads": 8, "width": 256}
 CONTEXT, LAPTOP_CONTEXT = 400, 100
 LAPTOP_TUNING = Tuning(steps=1_500, batch=64, dropout=0.0, decay=0.1, evaluate_every=500)

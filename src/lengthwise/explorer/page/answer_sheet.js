@@ -26,16 +26,16 @@ export class AnswerSheet {
   }
 
   rows() {
-    const [trainedA, trainedB] = this.model.trained_lengths,
+    const [ofA, ofB] = this.model.trained_lengths,
       sign = this.model.symbol === "*" ? "×" : "+";
     const waiting = this.problem ? [] : [h("span", { class: "note" }, "the model is being loaded…")];
     const rows = [
-      { label: "", long: "first", cells: operand(this.a, trainedA), spoken: this.a },
+      { label: "", long: "first", cells: operand(this.a, ofA), spoken: this.a },
       {
         label: "",
         long: `${sign} second`,
         sign: plain(sign),
-        cells: operand(this.b, trainedB),
+        cells: operand(this.b, ofB),
         spoken: `${sign} ${this.b}`,
         kind: "line",
       },

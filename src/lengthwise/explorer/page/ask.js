@@ -92,20 +92,21 @@ function describe() {
   if (model.error) showError(form, "model", model.error);
 }
 
-function training({ trained_lengths: [a, b] }) {
-  const numbers = `Trained on numbers of up to ${a} digits`;
-  return a === b ? numbers : `${numbers} by numbers of up to ${b}`;
+function training({ task, trained_lengths: lengths }) {
+  const [a, b] = lengths.map(([fewest, most]) => `${fewest === most ? "exactly" : "up to"} ${most}`);
+  const numbers = `Trained on numbers of ${a} digits`;
+  return a === b ? numbers : `${numbers} ${task.startsWith("mul") ? "by" : "and"} numbers of ${b}`;
 }
 
 // Somewhat longer than trained; where one operand is always short, the other alone.
 function random() {
   const model = models.get(form.elements.model.value);
   if (!model || model.error) return;
-  const longest = Math.max(...model.trained_lengths);
-  const length = (trained) => (trained < longest ? trained : Math.min(model.operand_digits, trained + 2));
+  const trained = model.trained_lengths.map(([, most]) => most);
+  const length = (most) => (most < Math.max(...trained) ? most : Math.min(model.operand_digits, most + 2));
   const digit = (from) => DIGITS[from + Math.floor(Math.random() * (model.base - from))];
   const number = (count) => digit(1) + Array.from({ length: count - 1 }, () => digit(0)).join("");
-  const [a, b] = model.trained_lengths.map((trained) => number(length(trained)));
+  const [a, b] = trained.map((most) => number(length(most)));
   setValues(form, { a, b });
   ask();
 }

@@ -1,15 +1,16 @@
 // Sums written in columns, with the digits that differ marked.
 import { h } from "./dom.js";
 
-// The digits of a number, those longer than training marked.
-export function operand(text, trained) {
-  const seenFrom = text.length - trained;
+// The digits of a number, those longer than training marked, or all of one that is shorter.
+export function operand(text, [fewest, most]) {
+  const tooShort = text.length < fewest;
+  const seenFrom = tooShort ? text.length : text.length - most;
   return [...text].map((digit, i) =>
     h(
       "span",
       {
         class: i < seenFrom ? "digit unseen" : "digit",
-        title: i < seenFrom ? "longer than anything in training" : null,
+        title: i < seenFrom ? `${tooShort ? "shorter" : "longer"} than anything in training` : null,
       },
       digit,
     ),

@@ -34,8 +34,8 @@ export function showExample({ example, trained_length: trained, symbol, task }) 
     modulus = task.split("%")[1];
   const longer = Math.max(example.a.length, example.b.length) > trained;
   const rows = [
-    row("", operand(example.a, trained), example.a),
-    row("", [h("span", { class: "digit" }, sign), ...operand(example.b, trained)], `${sign} ${example.b}`, "line"),
+    row("", operand(example.a, [1, trained]), example.a),
+    row("", [h("span", { class: "digit" }, sign), ...operand(example.b, [1, trained])], `${sign} ${example.b}`, "line"),
     row(modulus ? `truth, modulo ${modulus}` : "truth", plain(example.truth), example.truth, "result"),
   ];
   if (example.predicted !== null)

@@ -20,8 +20,8 @@ def _accuracy(family: str, words: str) -> FigureSpec:
         caption=(
             "The share of right sums by length, on a logarithmic axis, of random operands and of special ones "
             "(one short operand, a carry through the whole number, carries at every other digit): grey marks the "
-            "lengths trained on, and a band reaches from the worst seed to the best. Where lines of one panel "
-            "coincide, the thinner lies on the wider. A line that stays at 100 % to the right of the grey has "
+            "lengths trained on, a band reaches from the worst seed to the best, and where lines of one panel "
+            "coincide the thinner lies on the wider. A line that stays at 100 % to the right of the grey has "
             "learned to add, and not only to add the lengths that it saw."
         ),
         alt=f"Accuracy against operand length on a logarithmic axis, {words}, with the trained lengths shaded.",

@@ -10,7 +10,7 @@ from lengthwise.errors import InputError
 class Config(BaseModel):
     """Validated when built. A config class stands beside the code that it configures."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
 
     def __init__(self, **content: Any) -> None:
         try:

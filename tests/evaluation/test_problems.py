@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from lengthwise.arithmetic import Domain
+from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.evaluation import problems
 from lengthwise.tokens.digits import to_ints
@@ -58,15 +58,23 @@ def test_a_mixture_is_sampled_and_reserved_where_its_parts_are():
     assert torch.equal(is_reserved(made.a[0], made.b[0], 10), long)
 
 
-def read(tmp_path, text, base=10):
+def read(tmp_path, text, base=10, task="add"):
     path = tmp_path / "pairs.txt"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return problems.read_pairs(path, base)
+    return problems.read_pairs(path, Task.parse(task, base))
 
 
-def test_pairs_are_read_from_every_form(tmp_path):
-    text = "12 345\n12,345\n 12 + 345 \n12*345\n12x345\n\n# a note\n7\t8  # another\n0 0"
-    assert read(tmp_path, text) == [(12, 345)] * 5 + [(7, 8), (0, 0)]
+@pytest.mark.parametrize(("task", "signs"), [("add", "{0} + {1}"), ("mul%7", "{0}*{1}\n{0}x{1}\n {0} * {1} ")])
+def test_pairs_are_read_from_every_form(tmp_path, task, signs):
+    text = f"12 345\n12,345\n{signs.format(12, 345)}\n\n# a + b * c\n7\t8  # another\n0 0"
+    expected = [(12, 345)] * (3 + signs.count("\n")) + [(7, 8), (0, 0)]
+    assert read(tmp_path, text, task=task) == expected
+
+
+@pytest.mark.parametrize(("task", "line"), [("add", "12 * 34"), ("add", "12x34"), ("mul", "12 + 34")])
+def test_the_sign_of_another_task_is_refused(tmp_path, task, line):
+    with pytest.raises(InputError, match=r"line 2 of .*pairs\.txt is '12.*34': allowed are '[+*]' or no sign"):
+        read(tmp_path, f"1 2\n{line}", task=task)
 
 
 def test_pairs_in_another_base(tmp_path):
@@ -94,9 +102,9 @@ def test_no_pairs_at_all(tmp_path, text):
 
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(InputError, match="cannot read pairs from"):
-        problems.read_pairs(tmp_path / "missing.txt", 10)
+        problems.read_pairs(tmp_path / "missing.txt", Task.parse("add"))
     with pytest.raises(InputError, match="cannot read pairs from"):
-        problems.read_pairs(tmp_path, 10)
+        problems.read_pairs(tmp_path, Task.parse("add"))
     with pytest.raises(InputError, match="cannot read pairs from"):
         read(tmp_path, b"\xff\xfe1 2")
 
@@ -104,7 +112,7 @@ def test_files_that_cannot_be_read(tmp_path):
 def test_given_problems(tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text("12 345\n0 7\n")
-    made = problems.given_problems(path, 10, members=3, width=4, device=CPU)
+    made = problems.given_problems(path, Task.parse("add"), members=3, width=4, device=CPU)
     assert (made.domain, made.selection) == ("mine.txt", "given")
     assert made.a.shape == (3, 2, 4)
     assert all(pairs(made, k) == [(12, 345), (0, 7)] for k in range(3))
@@ -114,4 +122,4 @@ def test_given_problems_that_are_too_long(tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text("9999 1\n1 10000\n")
     with pytest.raises(InputError, match=r"pair 2 of .*mine\.txt .* allowed is 4"):
-        problems.given_problems(path, 10, members=1, width=4, device=CPU)
+        problems.given_problems(path, Task.parse("add"), members=1, width=4, device=CPU)

@@ -9,6 +9,8 @@ from fakes import tiny_config
 from lengthwise.cli import main
 from lengthwise.errors import InputError
 from lengthwise.experiments.launch import train
+from lengthwise.records.folder import RunFolder
+from lengthwise.records.lock import kept
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +150,7 @@ def test_a_run_of_an_earlier_version_is_taken_up(tmp_path):
     [
         (["--encoding", "rotary", "--model.position-waves"], "'rotary'"),
         (["--encoding", "coupled", "--model.place-attention"], "without position_waves"),
-        (["--encoding", "coupled", "--model.position-waves", "--model.width", "30"], "a head is 5"),
+        (["--encoding", "coupled", "--model.position-waves", "--model.width", "30"], "heads of 5"),
     ],
 )
 def test_waves_that_do_not_fit_leave_no_folder(capsys, tmp_path, monkeypatch, options, named):
@@ -161,3 +163,67 @@ def test_an_unknown_mirror_leaves_no_folder(tmp_path):
     with pytest.raises(InputError, match="unknown mirror 'foo'"):
         train(tiny_config(), tmp_path / "runs", device="cpu", mirror="foo")
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"data": {"packing": "concatenated", "row_tokens": 3}},
+        {"model": {"context": 2}},
+        {"encoding": "rotary", "model": {"width": 7, "heads": 1}},
+    ],
+)
+def test_what_cannot_be_built_leaves_no_folder(tmp_path, changes):
+    with pytest.raises(InputError, match="allowed"):
+        train(tiny_config(**changes), tmp_path, device="cpu")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_that_failed_at_once_makes_room_for_another_config(tmp_path):
+    config = tiny_config(training={"steps": 3, "evaluate_every": 3})
+    folder = RunFolder.claim(tmp_path / config.name, config.model_dump(mode="json"), {})
+    folder.set_status("failed", reason="no more memory")
+    other = config.changed(training={"batch": config.training.batch + 1})
+    (trained,) = train(other, tmp_path, device="cpu")
+    assert (trained.path, trained.status()) == (folder.path, "done")
+    assert trained.config()["training"]["batch"] == other.training.batch
+    trained.set_status("failed", reason="the loss is no longer finite")
+    with pytest.raises(InputError, match="another config"):
+        train(config, tmp_path, device="cpu")
+
+
+def test_one_process_at_a_time_trains_a_run(tmp_path):
+    config = tiny_config(training={"steps": 3, "evaluate_every": 3})
+    folder = tmp_path / config.name
+    folder.mkdir()
+    with kept(folder), pytest.raises(InputError, match="is in use by another process: allowed is one at a time"):
+        train(config, tmp_path, device="cpu")
+    (trained,) = train(config, tmp_path, device="cpu")
+    assert trained.status() == "done"
+
+
+@pytest.mark.parametrize("name", ["../out", "a/b", "..", ".", ""])
+def test_a_name_is_no_path(capsys, tmp_path, name):
+    line = refused(
+        capsys, "train", "add", "--train", "D1", "--test", "D1", "--out", tmp_path / "runs", "--name", name
+    )
+    assert repr(name) in line and "allowed" in line
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_report_needs_a_file(capsys, run):
+    assert "allowed is one such as report.html" in refused(capsys, "report", run, "--out", "")
+
+
+@pytest.mark.parametrize(
+    ("problem", "note"),
+    [
+        ("123 * 45", ""),
+        ("12 * 3", "there the second number has 2 digits, and not 1"),
+        ("12 * 345", "there the second number has 2 digits, and not 3"),
+    ],
+)
+def test_asking_notes_numbers_unlike_those_of_training(capsys, problem, note):
+    main(["ask", "coupled-multiplication", problem, "--device", "cpu"])
+    shown = capsys.readouterr().out
+    assert ("trained on 1..40x2: " + note in shown) if note else "trained on" not in shown

@@ -7,6 +7,8 @@ import pytest
 from fakes import tiny_config
 from serving import Server, serving
 
+from lengthwise.explorer.bounds import MAX_LISTED
+
 
 @pytest.fixture(scope="session")
 def run_folders(tmp_path_factory) -> Path:
@@ -28,3 +30,14 @@ def run_folders(tmp_path_factory) -> Path:
 def server(run_folders) -> Iterator[Server]:
     with serving("--runs", str(run_folders)) as running:
         yield running._replace(runs=run_folders)
+
+
+@pytest.fixture(scope="session")
+def crowded(tmp_path_factory) -> Iterator[Server]:
+    """A server with one run of one's own, and more runs of others than are listed."""
+    folder = tmp_path_factory.mktemp("crowded")
+    for name in ("runs/mine", *(f"results/{i:04}" for i in range(MAX_LISTED + 2))):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "config.json").write_text(tiny_config().model_dump_json())
+    with serving("--runs", str(folder / "runs"), str(folder / "results")) as running:
+        yield running

@@ -1,7 +1,9 @@
 import pytest
 
+from lengthwise.commands.explore import Explore
+from lengthwise.errors import InputError
 from lengthwise.explorer import catalogue as catalogue_module
-from lengthwise.explorer.catalogue import Catalogue
+from lengthwise.explorer.catalogue import DEFAULT_ROOTS, Catalogue
 from lengthwise.explorer.refusal import RefusedError
 
 
@@ -18,7 +20,7 @@ def root(tmp_path):
 
 
 def test_run_folders_are_found_by_name(root):
-    catalogue = Catalogue([root / "runs", root / "missing"])
+    catalogue = Catalogue([root / "runs"])
     assert list(catalogue.runs()) == ["runs/a/b/three", "runs/group/two", "runs/one"]
     assert catalogue.run("runs/one") == root / "runs/one"
 
@@ -56,4 +58,33 @@ def test_folders_of_one_name_stay_apart(root):
 
 def test_no_more_are_listed_than_the_bound_says(root, monkeypatch):
     monkeypatch.setattr(catalogue_module, "MAX_LISTED", 2)
-    assert len(Catalogue([root / "runs"]).runs()) == 2
+    catalogue = Catalogue([root / "runs"])
+    runs, left_out = catalogue.listed()
+    assert list(runs) == list(catalogue.runs()) == ["runs/a/b/three", "runs/group/two"]
+    assert left_out == 1
+
+
+def test_folders_come_in_the_order_given_and_the_last_is_cut(root, monkeypatch):
+    roots = [root / "runs", root / "elsewhere"]
+    runs, left_out = Catalogue(roots).listed()
+    assert list(runs) == ["runs/a/b/three", "runs/group/two", "runs/one", "elsewhere/secret"]
+    assert left_out == 0
+    monkeypatch.setattr(catalogue_module, "MAX_LISTED", 3)
+    runs, left_out = Catalogue(roots).listed()
+    assert list(runs) == ["runs/a/b/three", "runs/group/two", "runs/one"]
+    assert left_out == 1
+
+
+def test_a_folder_that_was_named_must_be_there(root):
+    (root / "a-file").write_text("")
+    for missing in (root / "missing", root / "a-file"):
+        with pytest.raises(InputError, match=f"no folder {missing}: allowed"):
+            Catalogue([root / "runs", missing])
+
+
+def test_the_default_folders_may_be_missing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert Explore().runs == DEFAULT_ROOTS
+    assert Catalogue(Explore().runs).listed() == ({}, 0)
+    with pytest.raises(InputError, match="no folder runs"):
+        Catalogue(DEFAULT_ROOTS[:1])

@@ -515,6 +515,21 @@ def test_runs_are_compared_told_apart_and_reported(opened):
     expect(report.locator("h1").first).to_be_visible()
 
 
+def test_a_list_that_is_cut_says_so_and_begins_with_ones_own_runs(opened, crowded):
+    page = opened("#runs", at=crowded)
+    note = page.locator("#run-list .note")
+    expect(note).to_have_text("1,000 of 1,003 runs are shown: --runs FOLDER chooses others.")
+    expect(note).to_be_in_viewport()
+    expect(page.locator(".run-item .name").first).to_contain_text("runs/mine")
+    expect(page.locator(".run-item input").first).to_be_checked()
+
+
+def test_a_whole_list_has_no_note(opened):
+    page = opened("#runs")
+    expect(page.locator(".run-item").first).to_be_visible()
+    expect(page.locator("#run-list .note")).to_have_count(0)
+
+
 def test_the_keyboard_reaches_everything(opened):
     page = opened()
     expect(page.locator("#accuracy .column")).to_have_count(9)

@@ -5,6 +5,8 @@ import json
 import math
 import random
 import socket
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,6 +16,7 @@ from serving import serving, stop
 
 from lengthwise.cli import main
 from lengthwise.experiments.load import load
+from lengthwise.explorer.bounds import MAX_LISTED
 
 WEIRD = [
     *("", " ", "0", "-1", "1e9", "NaN", "null", "true", "[]", "{}", "é", "𝟜", "٣", "\0", "\n", "%00", "\ufeff"),
@@ -221,6 +224,27 @@ def test_a_port_in_use_is_one_line_and_exit_code_2(capsys):
     assert refused.value.code == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "port" in line and "--port 0" in line
+
+
+def test_a_folder_that_is_not_there_is_one_line_and_exit_code_2(tmp_path):
+    missing = tmp_path / "missing"
+    command = [sys.executable, "-m", "lengthwise.cli", "explore", "--no-browser", "--port", "0", "--runs", missing]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 2 and not ended.stdout
+    (line,) = ended.stderr.splitlines()
+    assert f"no folder {missing}" in line and "allowed" in line
+
+
+def test_the_list_of_runs_says_how_many_are_left_out(crowded):
+    with crowded.client() as client:
+        reply = client.get("/api/runs").json()
+    assert len(reply["runs"]) == MAX_LISTED and reply["left_out"] == 3
+    assert reply["runs"][0]["name"] == "runs/mine" and reply["runs"][1]["name"] == "results/0000"
+
+
+def test_a_whole_list_leaves_nothing_out(server):
+    with server.client() as client:
+        assert client.get("/api/runs").json()["left_out"] == 0
 
 
 def test_another_host_than_this_machine_warns():

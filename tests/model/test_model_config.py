@@ -37,7 +37,7 @@ def test_heads_divide_width():
 
 
 def test_waves_need_even_heads_and_places_need_waves():
-    with pytest.raises(InputError, match="width of a head is 5: allowed with position_waves are even ones"):
+    with pytest.raises(InputError, match="gives heads of 5: allowed with position_waves are even ones"):
         ModelConfig(width=30, heads=6, position_waves=True)
     with pytest.raises(InputError, match="place_attention without position_waves: allowed is with them"):
         ModelConfig.named("nano", place_attention=True)
@@ -46,7 +46,7 @@ def test_waves_need_even_heads_and_places_need_waves():
 def test_a_head_that_attends_by_place_has_a_pair_that_turns():
     options = {"heads": 2, "position_waves": True, "place_attention": True}
     ModelConfig(width=12, **options)
-    with pytest.raises(InputError, match="width of a head is 4: allowed with place_attention are 6 and more"):
+    with pytest.raises(InputError, match="gives heads of 4: allowed with place_attention are 6 and more"):
         ModelConfig(width=8, **options)
 
 
@@ -88,6 +88,7 @@ def test_the_config_imports_no_torch():
 def test_some_heads_attend_by_tokens_only_beside_others_by_place(token_heads, place_attention):
     options = {"position_waves": True, "place_attention": place_attention, "token_heads": token_heads}
     with pytest.raises(
-        InputError, match=f"token_heads {token_heads}: allowed are less than all 3, with place_attention"
+        InputError,
+        match=f"token_heads {token_heads}: allowed are fewer than all 3 heads, and with place_attention",
     ):
         ModelConfig.named("nano", **options)

@@ -33,7 +33,8 @@ BEYOND = 5
 _TERM = re.compile(
     r"(?:(?P<weight>\d+(?:\.\d+)?|\.\d+|\d+/\d+)\s*\*\s*)?"
     r"(?P<kind>[DB])?(?P<first>\d+)(?:\.\.(?P<last>\d+))?"
-    r"(?:\[lead>=(?P<lead>\d+)\]|x(?P<second>\d+))?"
+    r"(?:\[lead>=(?P<lead>\d+)\]|x(?P<second>\d+))?",
+    re.ASCII,
 )
 
 

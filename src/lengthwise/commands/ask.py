@@ -10,7 +10,7 @@ import tyro
 from rich.console import Console, Group, RenderableType
 from rich.table import Column, Table
 
-from lengthwise.arithmetic import in_base
+from lengthwise.arithmetic import Domain, digit_count, in_base
 from lengthwise.errors import InputError
 from lengthwise.report.tables import new_table
 
@@ -49,13 +49,29 @@ class Ask:
         answer = run.ask(*read_problem(self.problem, base, task.symbol))
         if self.json:
             return print(json.dumps(answer_json(answer, base), indent=2))
-        return Console(highlight=False).print(answers_shown([answer], base, task.symbol))
+        console = Console(highlight=False)
+        console.print(answers_shown([answer], base, task.symbol))
+        if note := unlike_training(run.config.train_domain, answer.a, answer.b):
+            console.print(f"[dim]{note}[/dim]")
+        return None
+
+
+def unlike_training(train: Domain, a: int, b: int) -> str:
+    """That a number is shorter than all of training, or the one that is always short is longer. That long ones are
+    longer is what everybody asks for."""
+    lengths, longest = train.operand_lengths, train.length
+    for which, number, (fewest, most) in zip(("first", "second"), (a, b), lengths, strict=True):
+        digits = digit_count(number, train.base)
+        if digits < fewest or (most < digits and most < longest):
+            allowed = str(most) if fewest == most else f"{fewest} to {most}"
+            return f"trained on {train}: there the {which} number has {allowed} digits, and not {digits}"
+    return ""
 
 
 def read_problem(text: str, base: int, symbol: str) -> tuple[int, int]:
     match = PROBLEM.fullmatch(text)
     if match is None:
-        raise InputError(f"cannot read problem {text!r}: allowed is two numbers as in '12 {symbol} 345'")
+        raise InputError(f"cannot read problem {text!r}: allowed is two numbers as in '345 {symbol} 12'")
     if (match[2] == "+") != (symbol == "+"):
         raise InputError(f"this model does not know {match[2]!r}: allowed is {symbol!r}")
     try:

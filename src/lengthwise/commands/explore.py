@@ -23,7 +23,7 @@ class Explore:
     host: str = "127.0.0.1"
     """Address to serve at. Others than this machine can reach any but the default."""
     browser: bool = True
-    """Open the page in the browser."""
+    """Whether to open the page in a browser."""
 
     def run(self) -> None:
         import uvicorn
@@ -31,6 +31,7 @@ class Explore:
         from lengthwise.explorer.app import create_app
         from lengthwise.explorer.listen import listen
 
+        app = create_app(self.runs, self.host)
         listening = listen(self.host, self.port)
         port = listening.getsockname()[1]
         address = f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{port}/"
@@ -39,7 +40,5 @@ class Explore:
         print(f"lengthwise explore: {address} (Ctrl-C stops it)", flush=True)
         if self.browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-        config = uvicorn.Config(
-            create_app(self.runs, self.host), log_level="warning", timeout_graceful_shutdown=1, access_log=False
-        )
+        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1, access_log=False)
         uvicorn.Server(config).run(sockets=[listening])

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import tyro
 
+from lengthwise.errors import InputError
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReportCommand:
@@ -25,6 +27,8 @@ class ReportCommand:
     def run(self) -> None:
         from lengthwise.report.page.build import Report
 
+        if not self.out.name:
+            raise InputError(f"out {str(self.out)!r} names no file: allowed is one such as report.html")
         report = Report.of(self.runs)
         report.write(self.out)
         if self.json:

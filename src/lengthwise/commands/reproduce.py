@@ -67,7 +67,8 @@ class Reproduce:
         from lengthwise.report.recipe_tables import tables_of
         from lengthwise.report.rows import row_json, row_table
 
-        console.print(f"[bold]{recipe.name}[/]: {escape(recipe.purpose)}", soft_wrap=True)
+        small = " (in small)" if setting.laptop else ""
+        console.print(f"[bold]{recipe.name}[/]: {escape(recipe.purpose)}{small}", soft_wrap=True)
         seeds = recipe.seeds if self.seeds is None else self.seeds
         order = Order(setting=setting, seeds=seeds, only=self.only, device=self.device)
         views = [RunView(folder) for folder in reproduce(recipe, order, out, console)]

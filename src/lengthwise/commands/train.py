@@ -53,13 +53,20 @@ class Train:
 
         if self.dry_run:
             return self._show_costs()
-        folder = RunFolder(self.out / (self.name or self.config.name))
+        folder = RunFolder(self.out / self._folder_name())
         console = Console(highlight=False, stderr=self.json)
         if folder.status() == "done":
             folder.refuse_other(self.config.model_dump(mode="json"), completed)
             console.print(f"{folder.path} is done already")
         train_claims([Claim(self.config, folder)], device=self.device, mirror=self.mirror, console=console)
         return self._show_verdicts(folder.path, console)
+
+    def _folder_name(self) -> str:
+        if self.name is None:
+            return self.config.name
+        if self.name in ("", "..") or Path(self.name).name != self.name:
+            raise InputError(f"name {self.name!r} is no name of a folder: allowed are those without slashes")
+        return self.name
 
     def _show_verdicts(self, path: Path, console: Console) -> None:
         from lengthwise.records.view import RunView

@@ -21,8 +21,8 @@ class EvaluationConfig(Config):
     `dependence` looks at."""
 
     details: bool = True
-    """After training, also each digit alone, the probability of whole answers, and what of it lies outside the
-    digits that training showed; without, exact match and loss, as during training."""
+    """Whether to measure, after training, also each digit alone, the probability of whole answers, and what of it
+    lies outside the digits that training showed; without, exact match and loss, as during training."""
 
     digits: bool = False
     """Digit-wise accuracy at every evaluation, not only at the last."""

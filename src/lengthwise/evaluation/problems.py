@@ -11,7 +11,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from lengthwise.arithmetic import Domain
+from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.tokens.digits import from_ints, resize
 from lengthwise.tokens.fixed import enumerate_pairs
@@ -51,9 +51,10 @@ def test_problems(
     return Problems(str(domain), *sampler(torch.arange(count, device=device)), "sampled")
 
 
-def given_problems(path: Path, base: int, members: int, width: int, device: torch.device) -> Problems:
+def given_problems(path: Path, task: Task, members: int, width: int, device: torch.device) -> Problems:
     """A user's own pairs, two numbers a line."""
-    pairs = read_pairs(path, base)
+    base = task.base
+    pairs = read_pairs(path, task)
     longest = base**width
     for line, pair in enumerate(pairs, start=1):
         if max(pair) >= longest:
@@ -62,13 +63,14 @@ def given_problems(path: Path, base: int, members: int, width: int, device: torc
     return Problems(path.name, a.expand(members, -1, -1), b.expand(members, -1, -1), "given")
 
 
-def read_pairs(path: Path, base: int) -> list[tuple[int, int]]:
+def read_pairs(path: Path, task: Task) -> list[tuple[int, int]]:
     """Lines such as `12 345`, `12,345`, `12 + 345`; empty lines and lines from # on are passed over."""
     try:
         lines = path.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read pairs from {path}: {error}") from None
-    pairs = [_pair(line, number, path, base) for number, line in enumerate(lines, start=1) if _words(line, base)]
+    written = [(number, line) for number, line in enumerate(lines, start=1) if _words(line, task.base)]
+    pairs = [_pair(line, number, path, task) for number, line in written]
     if not pairs:
         raise InputError(f"{path} holds no pairs: allowed are two numbers a line")
     return pairs
@@ -79,13 +81,24 @@ def _words(line: str, base: int) -> list[str]:
     return line.partition("#")[0].translate(str.maketrans(signs, " " * len(signs))).split()
 
 
-def _pair(line: str, number: int, path: Path, base: int) -> tuple[int, int]:
+def _sign(line: str, base: int) -> str:
+    """The operator between the numbers of a line, if there is one."""
+    written = line.partition("#")[0]
+    if "+" in written:
+        return "+"
+    return "*" if "*" in written or ("x" in written and base <= X_DIGIT) else ""
+
+
+def _pair(line: str, number: int, path: Path, task: Task) -> tuple[int, int]:
+    base = task.base
     try:
         a, b = (int(word, base) for word in _words(line, base))
     except ValueError:
         raise InputError(
             f"line {number} of {path} is {line.strip()!r}: allowed are two numbers in base {base}"
         ) from None
+    if _sign(line, base) not in (task.symbol, ""):
+        raise InputError(f"line {number} of {path} is {line.strip()!r}: allowed are {task.symbol!r} or no sign")
     if min(a, b) < 0:
         raise InputError(f"line {number} of {path} has a negative number: allowed are natural numbers")
     return a, b

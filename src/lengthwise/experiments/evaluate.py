@@ -112,7 +112,7 @@ def _rows(run: Run, domains: Sequence[Domain], pairs: Path | str | None) -> list
         # The training domain belongs to every evaluation: verdicts depend on it.
         return domain_rows(run.parts, list(dict.fromkeys([run.config.train_domain, *domains])))
     width, base, device = run.parts.layout.operand_width, run.config.base, run.parts.model.device
-    problems = given_problems(Path(pairs), base, 1, width, device)
+    problems = given_problems(Path(pairs), run.config.task_object, 1, width, device)
     run.check_answers(zip(to_ints(problems.a, base), to_ints(problems.b, base), strict=True))
     return [given_row(run.parts, problems)]
 

@@ -1,10 +1,11 @@
 """Training runs: claim folders, pack what can train side by side, resume, measure, record."""
 
 import math
+import shutil
 import signal
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from lengthwise.experiments.samples import assess_held_out, fixed_set, sample_co
 from lengthwise.model.gpt import check_waves
 from lengthwise.records.faults import fault_point
 from lengthwise.records.folder import RunFolder
+from lengthwise.records.lock import kept
 from lengthwise.records.schema import Record
 from lengthwise.training.checkpoint import (
     copy_into,
@@ -77,14 +79,31 @@ def train_claims(
     for claim in claims:
         check_waves(claim.config.model, claim.config.encoding)
     facts = environment(where)
+    new = [claim for claim in claims if not claim.folder.path.exists()]
     for claim in claims:
         RunFolder.claim(claim.folder.path, claim.config.model_dump(mode="json"), facts, completed)
     open_claims = [claim for claim in claims if claim.folder.status() != "done"]
-    for stack in stacks(open_claims):
-        mirrors = open_mirrors(mirror, [claim.folder for claim in stack])
-        with failures_told(stack), memory_told(len(stack)):
-            StackRun(stack, where, mirrors, console or Console()).run()
+    with ExitStack() as keeping:
+        for claim in open_claims:
+            keeping.enter_context(kept(claim.folder.path))
+        for stack in stacks(open_claims):
+            with failures_told(stack), memory_told(len(stack)):
+                with nothing_left_of(claim for claim in stack if claim in new):
+                    mirrors = open_mirrors(mirror, [claim.folder for claim in stack])
+                    run = StackRun(stack, where, mirrors, console or Console())
+                run.run()
     return [claim.folder for claim in claims]
+
+
+@contextmanager
+def nothing_left_of(claims: Iterable[Claim]) -> Iterator[None]:
+    """What cannot even be built leaves no folder behind."""
+    try:
+        yield
+    except InputError:
+        for claim in claims:
+            shutil.rmtree(claim.folder.path)
+        raise
 
 
 @contextmanager
@@ -94,7 +113,8 @@ def failures_told(claims: Sequence[Claim]) -> Iterator[None]:
         yield
     except InputError as error:
         for claim in claims:
-            claim.folder.set_status("failed", reason=str(error))
+            if claim.folder.path.exists():
+                claim.folder.set_status("failed", reason=str(error))
         raise
 
 

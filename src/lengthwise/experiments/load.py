@@ -45,7 +45,8 @@ class Run:
         width, base = self.parts.layout.operand_width, self.config.base
         for number in (number for pair in pairs for number in pair):
             if not 0 <= number < base**width:
-                raise InputError(f"{number} is no operand of this model: allowed are up to {width} digits")
+                told = number if number < 0 else f"a number of {digit_count(number, base)} digits"
+                raise InputError(f"{told} is no operand of this model: allowed are up to {width} digits")
         self.check_answers(pairs)
         a, b = (
             from_ints(list(numbers), width, base).to(self.parts.model.device)[None]

@@ -22,7 +22,8 @@ def runs_routes(catalogue: Catalogue, workers: Workers) -> APIRouter:
         """The run folders."""
         from lengthwise.explorer.progress import summary
 
-        return {"runs": [summary(name, path) for name, path in catalogue.runs().items()]}
+        runs, left_out = catalogue.listed()
+        return {"runs": [summary(name, path) for name, path in runs.items()], "left_out": left_out}
 
     @router.get("/api/points", response_model=Points)
     def new_points(run: Name, offset: Annotated[int, Query(ge=0, le=MAX_OFFSET)] = 0) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from lengthwise.explorer.bounds import LEAST_ATTENTION
+from lengthwise.explorer.bounds import LEAST_ATTENTION, MAX_LISTED
 
 
 class Problem(BaseModel):
@@ -143,6 +143,7 @@ class RunSummary(BaseModel):
 
 class RunList(BaseModel):
     runs: list[RunSummary]
+    left_out: int = Field(description=f"How many more there are: {MAX_LISTED:,} are listed at most.")
 
 
 class Point(BaseModel):

@@ -99,14 +99,17 @@ class ModelConfig(Config):
             raise InputError("place_attention without position_waves: allowed is with them")
         if self.token_heads and not (self.place_attention and self.token_heads < self.heads):
             raise InputError(
-                f"token_heads {self.token_heads}: allowed are less than all {self.heads}, with place_attention"
+                f"token_heads {self.token_heads}: allowed are fewer than all {self.heads} heads, and with "
+                "place_attention alone"
             )
         head_width = self.width // self.heads
         if self.position_waves and head_width % 2:
-            raise InputError(f"the width of a head is {head_width}: allowed with position_waves are even ones")
+            raise InputError(
+                f"width {self.width} gives heads of {head_width}: allowed with position_waves are even ones"
+            )
         if self.place_attention and head_width < LEAST_PLACE_WIDTH:
             raise InputError(
-                f"the width of a head is {head_width}: "
+                f"width {self.width} gives heads of {head_width}: "
                 f"allowed with place_attention are {LEAST_PLACE_WIDTH} and more, as two pairs do not turn"
             )
         return self

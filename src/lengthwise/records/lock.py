@@ -25,6 +25,26 @@ def alone(path: Path) -> Generator[None]:
             lock.unlink()
 
 
+@contextmanager
+def kept(folder: Path) -> Generator[None]:
+    """Refuse a folder that another process keeps; nobody else may, meanwhile."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        _keep(handle, folder)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _keep(handle: int, folder: Path) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise InputError(f"{folder} is in use by another process: allowed is one at a time") from None
+    except OSError:
+        return  # some network file systems lock no folders
+
+
 def _locked(path: Path) -> TextIO:
     while True:
         handle = path.open("w")

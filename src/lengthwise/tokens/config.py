@@ -1,10 +1,11 @@
 """Where problems come from and how wide their numbers are written."""
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import PositiveInt
+from pydantic import PositiveInt, model_validator
 
 from lengthwise.config import Config
+from lengthwise.errors import InputError
 
 
 class DataConfig(Config):
@@ -27,3 +28,9 @@ class DataConfig(Config):
 
     row_tokens: PositiveInt | None = None
     """Tokens of a row where problems are concatenated; by default four times the longest problem's."""
+
+    @model_validator(mode="after")
+    def _rows_are_concatenated(self) -> Self:
+        if self.row_tokens is not None and self.packing == "lines":
+            raise InputError(f"row_tokens {self.row_tokens} without concatenated problems: allowed is with them")
+        return self

@@ -15,6 +15,7 @@ const STATUS = {
 };
 
 let runs = new Map(); // by name
+let leftOut = 0; // how many more there are
 let chosen = new Set(); // names
 let isChosenByHand = false;
 let timer = null;
@@ -36,8 +37,9 @@ export function leave() {
 
 async function refresh() {
   try {
-    const { runs: found } = await getJson("/api/runs");
+    const { runs: found, left_out: more } = await getJson("/api/runs");
     runs = new Map(found.map((run) => [run.name, run]));
+    leftOut = more;
     if (!isChosenByHand && !chosen.size) chosen = new Set(firstReadable(found));
     list();
     await Promise.all(chosenRuns().flatMap((run) => [readPoints(run), readVerdicts(run)]));
@@ -66,7 +68,8 @@ function pick(names) {
 
 function list() {
   // A list that has not changed stays as it is: someone may be about to click in it.
-  const state = JSON.stringify([[...runs.values()].map((run) => [run.name, run.status, run.error]), [...chosen]]);
+  const lines = [...runs.values()].map((run) => [run.name, run.status, run.error]);
+  const state = JSON.stringify([lines, leftOut, [...chosen]]);
   if (state === listed) return;
   listed = state;
   const place = $("#run-list");
@@ -83,8 +86,15 @@ function list() {
     return;
   }
   const focused = document.activeElement?.closest?.("#run-list") ? document.activeElement.value : null;
-  place.replaceChildren(...byGroup([...runs.values()]).map(group));
+  place.replaceChildren(...cutNote(), ...byGroup([...runs.values()]).map(group));
   if (focused !== null) place.querySelector(`input[value="${CSS.escape(focused)}"]`)?.focus();
+}
+
+function cutNote() {
+  if (!leftOut) return [];
+  const [shown, all] = [runs.size, runs.size + leftOut].map((count) => count.toLocaleString("en"));
+  const words = `${shown} of ${all} runs are shown: `;
+  return [h("p", { class: "note" }, words, h("code", {}, "--runs FOLDER"), " chooses others.")];
 }
 
 function group(members) {

@@ -60,6 +60,7 @@ def picture(page: Page, part: str, size: dict, scheme: str) -> None:
         return
     if os.environ.get("LENGTHWISE_SCREENSHOTS"):
         IMAGES.mkdir(exist_ok=True)
+        page.evaluate("scrollTo(0, 0)")  # else the page's header stands in the middle of the picture
         page.screenshot(path=IMAGES / name, full_page=True)
     assert (IMAGES / name).exists(), "run this test with LENGTHWISE_SCREENSHOTS=1"
 

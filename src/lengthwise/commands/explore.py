@@ -6,6 +6,8 @@ import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
 
+from lengthwise.explorer.catalogue import DEFAULT_ROOTS
+
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -16,7 +18,7 @@ class Explore:
     Example: lengthwise explore --runs runs
     """
 
-    runs: tuple[Path, ...] = (Path("runs"), Path("results"))
+    runs: tuple[Path, ...] = DEFAULT_ROOTS
     """Folders that hold run folders."""
     port: int = 8710
     """Port to serve at; 0 takes any that is free."""

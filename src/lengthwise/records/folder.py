@@ -53,7 +53,7 @@ class RunFolder:
             folder.checkpoint_path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"cannot make run folder {folder.path}: {error.strerror}") from None
-        if (folder.path / "config.json").exists() and not folder.failed_at_once():
+        if (folder.path / "config.json").exists() and not folder._failed_at_once():
             folder.refuse_other(config, complete)
         else:
             write_json(folder.path / "environment.json", environment)
@@ -69,7 +69,7 @@ class RunFolder:
             raise InputError(f"{folder.path} is no run folder: it has no config.json")
         return folder
 
-    def failed_at_once(self) -> bool:
+    def _failed_at_once(self) -> bool:
         """Whether nothing came of it, so that another config may take its place."""
         return self.status() == "failed" and not any(self.checkpoint_path.iterdir())
 

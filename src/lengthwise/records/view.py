@@ -41,9 +41,11 @@ class RunView:
 
     @property
     def positions(self) -> str:
-        """The encoding, and whether attention knows nothing else."""
-        by_place = self.config["model"].get("place_attention", False)
-        return f"{self.encoding} by place" if by_place else self.encoding
+        """The encoding, and whether attention knows nothing else, or some heads tokens instead."""
+        model = self.config["model"]
+        if not model.get("place_attention", False):
+            return self.encoding
+        return f"{self.encoding} by place" + (" and by tokens" if model.get("token_heads", 0) else "")
 
     @property
     def layout(self) -> str:

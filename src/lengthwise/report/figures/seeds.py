@@ -35,6 +35,4 @@ def last_percents(seeds: Sequence[Curves], domain: str, reference: str = TRUTH) 
 
 
 def encoding_name(view: RunView) -> str:
-    """Where some heads attend by place and others by tokens, it says so."""
-    both = view.config["model"].get("token_heads", 0) > 0
-    return f"{view.positions} and by tokens" if both else view.positions
+    return view.positions

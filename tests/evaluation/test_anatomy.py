@@ -121,7 +121,7 @@ def test_records():
     parts = stack("coupled", "reversed")
     subject = Subject(parts.model, parts.layout, parts.encoding)
     rows = few_rows(parts, 12)
-    records = measure_anatomy(subject, measured_members(parts, NAMES, 5), rows, step=5)
+    records = measure_anatomy(subject, measured_members(parts, NAMES, [5, 5]), rows)
     for name in NAMES:
         for row in rows:
             own = {r.metric: r for r in records if (r.run, r.domain) == (name, row.problems.domain)}
@@ -136,8 +136,8 @@ def test_records():
 def test_right_answers_have_no_first_wrong_digit():
     parts = stack("coupled", "reversed")
     (row,) = few_rows(parts, 12)[-1:]
-    subject, members = Subject(parts.model, parts.layout, parts.encoding), measured_members(parts, NAMES, 5)
+    subject, members = Subject(parts.model, parts.layout, parts.encoding), measured_members(parts, NAMES, [5, 5])
     found = dissect(subject, *problems(parts))
     right = replace(found, first_wrong=torch.zeros_like(found.first_wrong))
-    metrics = {r.metric for r in anatomy._records(anatomy.row_maker(members[0], row, 0, 5), right, 0)}
+    metrics = {r.metric for r in anatomy._records(anatomy.row_maker(members[0], row, 0), right, 0)}
     assert not [metric for metric in metrics if "wrong" in metric]

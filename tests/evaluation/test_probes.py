@@ -21,7 +21,7 @@ CPU = torch.device("cpu")
 
 
 def member(task="add", train="D3", seed=1, base=10):
-    return MeasuredMember(f"r{seed}", seed, Task.parse(task, base), Domain.parse(train, base), draws=0)
+    return MeasuredMember(f"r{seed}", seed, Task.parse(task, base), Domain.parse(train, base), step=7)
 
 
 def stack(members, hypotheses, width, answer_width):
@@ -46,7 +46,7 @@ def r2_by_run(records):
 
 def test_a_perfect_adder_reaches_the_ceiling_and_a_truncating_one_stops():
     members = [member(seed=1), member(seed=2)]
-    records = measure_dynamics(stack(members, ["truth", "truncated:3"], 5, 6), 4_000, step=7)
+    records = measure_dynamics(stack(members, ["truth", "truncated:3"], 5, 6), 4_000)
     assert {(r.domain, r.mode, r.total, r.selection, r.step) for r in records} == {
         ("D3", "decoded", 2_000, "sampled", 7)
     }
@@ -60,9 +60,9 @@ def test_a_perfect_adder_reaches_the_ceiling_and_a_truncating_one_stops():
 
 def test_under_a_modulus_it_is_the_models_own_digit():
     """Modulo 100 the two digits of a residue are those of the sum; modulo 7 no column tells the digit."""
-    whole = r2_by_run(measure_dynamics(stack([member("add%100")], ["truth"], 4, 2), 2_000, 0))["r1"]
+    whole = r2_by_run(measure_dynamics(stack([member("add%100")], ["truth"], 4, 2), 2_000))["r1"]
     assert list(whole) == [1, 2] and min(whole.values()) > 0.99
-    spread = r2_by_run(measure_dynamics(stack([member("add%7")], ["truth"], 4, 1), 2_000, 0))["r1"]
+    spread = r2_by_run(measure_dynamics(stack([member("add%7")], ["truth"], 4, 1), 2_000))["r1"]
     assert abs(spread[1]) < 0.1
 
 
@@ -126,7 +126,7 @@ def test_measured_shares_are_those_of_theory(task, hypothesis):
     base, length, count, width = 3, 4, 4_000, 6
     one = member(task, train="D2", base=base)
     answer_width = one.task.answer_digits(width)
-    records = measure_dependence(stack([one], [hypothesis], width, answer_width), length, count, step=5)
+    records = measure_dependence(stack([one], [hypothesis], width, answer_width), length, count)
     assert len(records) == answer_width * length
     assert {(r.domain, r.mode, r.total, r.selection) for r in records} == {
         ("digits:4", "decoded", count, "sampled")

@@ -77,7 +77,7 @@ def counts(task, hypothesis, domain, model=None):
         layout,
         find_encoding("learned"),
     )
-    records = measure(subject, [member], ask([member], [row], layout.answer_width), 0, detail=False)
+    records = measure(subject, [member], ask([member], [row], layout.answer_width), detail=False)
     return {(r.reference, r.metric): Fraction(r.correct, r.total) for r in records if r.correct is not None}
 
 

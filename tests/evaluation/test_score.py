@@ -16,6 +16,7 @@ from lengthwise.experiments.assess import Assessment, assess_decoded, domain_row
 from lengthwise.experiments.build import Parts, build, training_steps
 from lengthwise.model.positions import find_encoding
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
+from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.digits import from_ints
 from lengthwise.tokens.layouts import LAYOUTS, build_layout
 
@@ -114,8 +115,8 @@ def test_chunks_do_not_matter(parts, monkeypatch):
 def test_records_of_both_modes_agree(parts):
     parts, _ = parts
     names = ["one", "two"]
-    forced = Assessment(parts, names)(3, detail=False)
-    decoded = assess_decoded(parts, names, 3, domain_rows(parts))
+    forced = Assessment(parts, names)([3] * len(names), detail=False)
+    decoded = assess_decoded(parts, measured_members(parts, names, [3] * len(names)), domain_rows(parts))
     by_mode = [
         {(r.run, r.domain): r.correct for r in records if (r.metric, r.reference) == ("exact", "truth")}
         for records in (forced, decoded)
@@ -131,10 +132,10 @@ def test_records_of_both_modes_agree(parts):
 def test_questions_put_together_are_scored_as_each_alone(parts):
     parts, _ = parts
     subject = Subject(parts.model, parts.layout, parts.encoding)
-    members = measured_members(parts, ["one", "two"], 3)
+    members = measured_members(parts, ["one", "two"], [3, 3])
     questions = ask(members, domain_rows(parts), parts.layout.answer_width)
-    together = measure(subject, members, questions, 3, detail=True)
-    alone = [r for question in questions for r in measure(subject, members, [question], 3, detail=True)]
+    together = measure(subject, members, questions, detail=True)
+    alone = [r for question in questions for r in measure(subject, members, [question], detail=True)]
     assert [r.model_copy(update={"value": None}) for r in together] == [
         r.model_copy(update={"value": None}) for r in alone
     ]
@@ -207,7 +208,7 @@ def given_row(task, pairs, width, hypothesis=None):
 
 
 def put(subject, member, row):
-    return measure(subject, [member], ask([member], [row], subject.layout.answer_width), 9, detail=True)
+    return measure(subject, [member], ask([member], [row], subject.layout.answer_width), detail=True)
 
 
 def test_digits_and_details_are_counted_one_by_one():
@@ -291,7 +292,7 @@ def test_failures_as_records():
     pair = row.problems.a, row.problems.b
     decoded = split_failures(answers, layout, pair, from_ints([46] * 6, 3, 10)[None])
     member = MeasuredMember("r", 5, task, Domain.parse("D2"), draws=0)
-    records = measure_decoded([member], row, decoded, "truth", 9)
+    records = measure_decoded([member], row, decoded, "truth")
     assert {r.metric: r.correct for r in records} == {
         "exact": 2,
         "malformed": 1,
@@ -318,7 +319,9 @@ def test_failures_as_records():
     ],
 )
 def test_share_seen_in_training(train, domain, draws, distinct, share):
-    member = MeasuredMember("r", 0, Task.parse("add"), Domain.parse(train), draws, distinct)
+    member = MeasuredMember(
+        "r", 0, Task.parse("add"), Domain.parse(train), draws=draws, data=DataConfig(samples=distinct)
+    )
     assert seen_share(member, Domain.parse(domain)) == pytest.approx(share)
 
 
@@ -327,5 +330,5 @@ def test_a_fake_stands_in_for_a_stack():
     config = tiny_config()
     parts = build([config], CPU)
     fake = Parts([config], parts.layout, parts.encoding, PerfectModel(parts.layout, [config.task_object]))
-    records = Assessment(fake, ["r"])(0, detail=True)
+    records = Assessment(fake, ["r"])([0], detail=True)
     assert all(r.correct == r.total for r in records if r.metric == "exact" and r.reference == "truth")

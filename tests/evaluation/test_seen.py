@@ -6,7 +6,8 @@ import torch
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.evaluation.measure import Row, row_maker
 from lengthwise.evaluation.problems import test_problems as problems_of
-from lengthwise.evaluation.seen import MeasuredMember, seen_share, seen_share_of_pairs
+from lengthwise.evaluation.seen import MeasuredMember, chance_seen, seen_share, seen_share_of_pairs
+from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.digits import from_ints, resize, to_ints
 from lengthwise.tokens.fixed import FixedSet, enumerate_pairs
 from lengthwise.tokens.sampling import Member, Sampler
@@ -14,8 +15,10 @@ from lengthwise.tokens.sampling import Member, Sampler
 BASE = 3
 
 
-def member(train, draws, distinct=None, base=BASE):
-    return MeasuredMember("r", 0, Task.parse("add", base), Domain.parse(train, base), draws, distinct)
+def member(train, draws, base=BASE, **data):
+    return MeasuredMember(
+        "r", 0, Task.parse("add", base), Domain.parse(train, base), draws=draws, data=DataConfig(**data)
+    )
 
 
 def all_pairs(length, width):
@@ -40,12 +43,51 @@ def test_pairs_against_the_stream(train):
     assert seen_share_of_pairs(member(train, draws), a, b) == pytest.approx(met, rel=0.03)
 
 
+@pytest.mark.parametrize("train", ["D2", "D1+D3", "D1..3", "B3", "D5", "3x1"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"sampling": "balanced"},
+        {"sampling": "paper"},
+        {"sparse": 0.8, "sparse_problems": 5_000},
+        {"sparse": 0.6, "sparse_problems": 50_000, "sampling": "balanced"},
+        {"sparse": 0.9, "sparse_problems": 20_000, "sampling": "paper"},
+    ],
+)
+def test_pairs_against_the_stream_however_it_is_drawn(train, data):
+    """Pairs are compared by how likely they were met: the frequent ones too, not only their number."""
+    draws, config = 3_000, DataConfig(**data)
+    a, b = all_pairs(5, 6)
+    one, met = member(train, draws, **data), torch.zeros(len(a))
+    for seed in range(4):
+        drawn = Sampler(
+            [Member(seed, one.train)], 6, mode=config.sampling, sparse=config.sparse_digits, side="train"
+        )(torch.arange(draws))
+        seen = as_pairs(drawn[0][0], drawn[1][0])
+        met += torch.tensor([pair in seen for pair in zip(to_ints(a, BASE), to_ints(b, BASE), strict=True)])
+    chance = chance_seen(one, a, b)
+    assert met[chance == 0].sum() == 0
+    for low, high in ((0, 0.05), (0.05, 0.5), (0.5, 0.95), (0.95, 1.1)):
+        group = (chance > low) & (chance <= high)
+        expected, spread = 4 * chance[group].sum(), 2 * (chance * (1 - chance))[group].sum().sqrt()
+        assert met[group].sum().item() == pytest.approx(
+            expected.item(), abs=4 * spread.item() + 0.02 * expected.item()
+        )
+
+
+def test_pairs_by_carry_chain_against_the_stream():
+    draws, (a, b) = 20_000, all_pairs(3, 4)
+    drawn = Sampler([Member(7, Domain.parse("D3", BASE))], 4, mode="chains", side="train")(torch.arange(draws))
+    met = len(as_pairs(drawn[0][0], drawn[1][0])) / len(a)
+    assert seen_share_of_pairs(member("D3", draws, sampling="chains"), a, b) == pytest.approx(met, rel=0.03)
+
+
 def test_pairs_of_a_fixed_set():
     a, b = all_pairs(4, 4)
     fixed = FixedSet(Domain.parse("D4", BASE), 2_000, seed=1, width=4)
     drawn = fixed.batch(torch.arange(3_000))
     met = len(as_pairs(*drawn)) / len(a)
-    assert seen_share_of_pairs(member("D4", 3_000, 2_000), a, b) == pytest.approx(met, rel=0.05)
+    assert seen_share_of_pairs(member("D4", 3_000, samples=2_000), a, b) == pytest.approx(met, rel=0.05)
 
 
 def test_reserved_and_foreign_pairs_are_never_met():
@@ -76,6 +118,6 @@ def test_of_a_domain_that_is_tested_whole_reserved_pairs_are_unseen():
     """3x1 has 9,000 pairs, few enough to ask them all, and a tenth of them is reserved as it is in D3."""
     domain = Domain.parse("3x1")
     row = Row(problems_of(domain, [0], 3, 100, torch.device("cpu")), domain, [None])
-    make = row_maker(member("1..3x1", 10**7, base=10), row, 0, step=1)
+    make = row_maker(member("1..3x1", 10**7, base=10), row, 0)
     assert row.problems.selection == "enumerated"
     assert make.keywords["seen"] == pytest.approx(0.9)

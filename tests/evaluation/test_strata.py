@@ -37,7 +37,7 @@ def stack(configs, hypotheses):
 
 
 def assessed(parts, step=24):
-    return Assessment(parts, [f"r{seed}" for seed in parts.seeds])(step, detail=True)
+    return Assessment(parts, [f"r{seed}" for seed in parts.seeds])([step] * len(parts.seeds), detail=True)
 
 
 def of_kind(records, kind):
@@ -109,7 +109,9 @@ def test_nothing_else_changes():
     names = list(SETS)
     more = assessed(stack([config_for(chains=True, pairs=2, sets=names)], ["windowed:3"]))
     assert more[: len(plain)] == plain and len(more) > len(plain)
-    interim = Assessment(stack([config_for(chains=True, pairs=2, sets=names)], ["truth"]), ["r"])(6, detail=False)
+    interim = Assessment(stack([config_for(chains=True, pairs=2, sets=names)], ["truth"]), ["r"])(
+        [6], detail=False
+    )
     assert not {"chain", "pair"} & {r.metric.partition(":")[0] for r in interim}
     assert not any(":" in r.domain for r in interim)
 

@@ -64,7 +64,7 @@ def test_dynamics_at_every_evaluation():
     parts = build([config], CPU)
     fake = Parts([config], parts.layout, parts.encoding, PerfectModel(parts.layout, [config.task_object]))
     for detail in (False, True):
-        records = assess.Assessment(fake, ["r"])(6, detail=detail)
+        records = assess.Assessment(fake, ["r"])([6], detail=detail)
         found = {r.metric: r for r in records if r.metric.startswith("r2")}
         assert list(found) == ["r2:1", "r2:2", "r2:3"], "as many as sums of training have digits"
         assert {(r.domain, r.total, r.mode) for r in found.values()} == {("D2", 50, "decoded")}
@@ -73,7 +73,7 @@ def test_dynamics_at_every_evaluation():
 
 def test_fewer_problems_at_the_end_mean_fewer_before():
     parts = build([tiny_config(test="D6", evaluation={"problems": 30})], CPU)
-    assert {r.total for r in assess.Assessment(parts, ["r"])(0, detail=False) if r.domain == "D6"} == {30}
+    assert {r.total for r in assess.Assessment(parts, ["r"])([0], detail=False) if r.domain == "D6"} == {30}
 
 
 def test_status_tells_seconds_apart_and_what_the_samples_were(folder):
@@ -101,10 +101,10 @@ def test_held_out_problems_of_members_that_differ():
         configs, parts.layout, parts.encoding, PerfectModel(parts.layout, [c.task_object for c in configs])
     )
     sets = [samples.fixed_set(config) for config in configs]
-    records = samples.assess_held_out(fake, ["one", "two"], 3, sets)
+    records = samples.assess_held_out(fake, assess.measured_members(fake, ["one", "two"], [3, 3]), sets)
     found = {(r.run, r.domain, r.correct, r.total, r.seen) for r in records if r.metric == "exact"}
     assert found == {("one", "D2 (held out)", 7, 7, 0.0), ("two", "D1+D3 (held out)", 10, 10, 0.0)}
-    assert samples.assess_held_out(fake, ["one", "two"], 3, [None, None]) == []
+    assert samples.assess_held_out(fake, assess.measured_members(fake, ["one", "two"], [3, 3]), [None, None]) == []
 
 
 def test_each_member_reads_its_own_held_out_problems(monkeypatch):
@@ -112,7 +112,8 @@ def test_each_member_reads_its_own_held_out_problems(monkeypatch):
     monkeypatch.setattr(samples, "measure", lambda s, m, given, n, detail: asked.extend(given) or [])
     configs = [tiny_config(seed=seed, data={"samples": 60}) for seed in (1, 2)]
     sets = [samples.fixed_set(config) for config in configs]
-    samples.assess_held_out(build(configs, CPU), ["one", "two"], 0, sets)
+    parts = build(configs, CPU)
+    samples.assess_held_out(parts, assess.measured_members(parts, ["one", "two"], [0, 0]), sets)
     row = asked[0].row
     assert not torch.equal(row.problems.a[0], row.problems.a[1])
     for k, fixed in enumerate(sets):

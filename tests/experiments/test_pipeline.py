@@ -7,7 +7,14 @@ import torch
 from fakes import PerfectModel, TheoryModel, tiny_config
 
 from lengthwise.evaluation.problems import Problems
-from lengthwise.experiments.assess import Assessment, assess_decoded, domain_rows, given_row, predictions
+from lengthwise.experiments.assess import (
+    Assessment,
+    assess_decoded,
+    domain_rows,
+    given_row,
+    measured_members,
+    predictions,
+)
 from lengthwise.experiments.build import Parts, build
 from lengthwise.model.positions import find_encoding
 from lengthwise.records.folder import RunFolder
@@ -35,7 +42,7 @@ def impostor(config, hypothesis):
 def judged(config, parts, folder):
     """Assess, write, read back, judge: rows by domain."""
     run = RunFolder.claim(folder / config.name, config.model_dump(mode="json"), {})
-    run.append(Assessment(parts, [config.name])(24, detail=True))
+    run.append(Assessment(parts, [config.name])([24], detail=True))
     return {str(row.prediction.domain): row for row in RunView(run).verdicts()}
 
 
@@ -97,21 +104,21 @@ def test_members_of_a_stack_are_judged_each_by_its_own_theory():
     tasks = [config.task_object for config in configs]
     model = TheoryModel(layout, tasks, [Hypothesis.parse("truncated:2"), TRUTH])
     parts = Parts(configs, layout, find_encoding("learned"), model)
-    records = Assessment(parts, ["sum", "product"])(3, detail=False)
+    records = Assessment(parts, ["sum", "product"])([3, 3], detail=False)
     assert {(r.run, r.seed, r.task, r.step) for r in records} == {
         ("sum", 0, "add", 3),
         ("product", 1, "mul%9", 3),
     }
     for name, config, perfect in (("sum", configs[0], 2), ("product", configs[1], 6)):
         own = [r for r in records if r.run == name]
-        rows = verdicts(predictions(config, config.test_domains), "D2", own)
+        rows = verdicts(predictions(config, config.test_domains), config.train_domain, own)
         assert {row.word for row in rows} == {"holds"}
         assert sum(row.accuracy.perfect for row in rows) == perfect
 
 
 def test_up_to_the_trained_length_truth_and_truncated_have_equal_counts():
     parts = build([config_for("learned", seed=seed) for seed in (1, 2)], CPU)
-    records = Assessment(parts, ["one", "two"])(0, detail=False)
+    records = Assessment(parts, ["one", "two"])([0, 0], detail=False)
     for run in ("one", "two"):
         for domain in ("D1", "D2"):
             found = {
@@ -133,8 +140,8 @@ def test_denominators_are_fixed(tmp_path):
             return super().__call__(ids, positions, tail=tail, cache=cache).roll(1, -1)
 
     parts = Parts([config], parts.layout, parts.encoding, Nonsense(parts.layout, perfect.tasks))
-    forced = Assessment(parts, ["r"])(0, detail=True)
-    decoded = assess_decoded(parts, ["r"], 0, domain_rows(parts))
+    forced = Assessment(parts, ["r"])([0], detail=True)
+    decoded = assess_decoded(parts, measured_members(parts, ["r"], [0]), domain_rows(parts))
     for records in (forced, decoded):
         exact = {r.domain: (r.correct, r.total) for r in records if (r.metric, r.reference) == ("exact", "truth")}
         assert exact == {
@@ -156,7 +163,9 @@ def test_a_row_of_given_pairs(pairs, hypothesis):
     row = given_row(parts, Problems("mine.txt", a, b, "given"))
     assert [str(h) for h in row.predicted] == [hypothesis]
     (record,) = [
-        r for r in assess_decoded(parts, ["r"], 0, [row]) if (r.metric, r.selection) == ("exact", "given")
+        r
+        for r in assess_decoded(parts, measured_members(parts, ["r"], [0]), [row])
+        if (r.metric, r.selection) == ("exact", "given")
     ]
     task, kept = config.task_object, Hypothesis.parse(hypothesis)
     assert record.correct == sum(kept(task, x, y) == x + y for x, y in pairs)

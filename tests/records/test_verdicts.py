@@ -2,6 +2,7 @@
 
 import pytest
 
+from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
 from lengthwise.records.intervals import clopper_pearson
 from lengthwise.records.schema import Record
@@ -113,7 +114,7 @@ def run_records(train_correct=10_000, agreement=10_000):
 )
 def test_verdicts_of_a_run(train_correct, agreement, word):
     predictions = predict("add", train="D4", test="D5").rows
-    (row,) = verdicts(predictions, "D4", run_records(train_correct, agreement))
+    (row,) = verdicts(predictions, Domain.parse("D4"), run_records(train_correct, agreement))
     assert row.word == word
     assert row.accuracy == sample(0, 10_000)
     assert row.agreement == sample(agreement, 10_000)
@@ -121,10 +122,21 @@ def test_verdicts_of_a_run(train_correct, agreement, word):
     assert row.expected == predictions[0].accuracy == 0
 
 
+@pytest.mark.parametrize(("shorter", "word"), [(10_000, "holds"), (9_700, "undecided")])
+def test_every_length_of_a_mixture_passes_the_gate_by_itself(shorter, word):
+    """Half of the mixture at 97 % leaves the whole at 98.5 %; at 99.4 % the mixture alone would pass."""
+    predictions = predict("add", train="D4+D5", test="D6").rows
+    lengths = [record("D4", correct=shorter), record("D5")]
+    rest = [record("D4+D5", correct=9_990), record("D6"), record("D6", "truncated:5")]
+    train = Domain.parse("D4+D5")
+    assert verdicts(predictions, train, [*lengths, *rest])[0].word == word
+    assert verdicts(predictions, train, rest)[0].word == "holds", "records of version 0.1 have the mixture alone"
+
+
 def test_a_domain_without_prediction_has_accuracy_and_no_word():
     predictions = predict("mul", train="D4", test="D5", encoding="coupled").rows
     assert predictions[0].hypothesis is None
-    (row,) = verdicts(predictions, "D4", [record("D4"), record("D5", correct=12)])
+    (row,) = verdicts(predictions, Domain.parse("D4"), [record("D4"), record("D5", correct=12)])
     assert (row.word, row.agreement, row.accuracy.correct) == (None, None, 12)
 
 
@@ -133,13 +145,13 @@ def test_an_enumerated_record_is_judged_without_interval():
     records = [
         record("D1", reference, 99, total=100, selection="enumerated") for reference in ("truth", "truncated:1")
     ]
-    (row,) = verdicts(predictions, "D1", records)
+    (row,) = verdicts(predictions, Domain.parse("D1"), records)
     assert row.word == "holds"
     sampled = [r.model_copy(update={"selection": "sampled"}) for r in records]
-    assert verdicts(predictions, "D1", sampled)[0].word == "undecided"
+    assert verdicts(predictions, Domain.parse("D1"), sampled)[0].word == "undecided"
 
 
 def test_records_that_lack_a_measurement_are_refused():
     predictions = predict("add", train="D4", test="D5").rows
     with pytest.raises(InputError, match="D5 against truncated:4"):
-        verdicts(predictions, "D4", [record("D4"), record("D5")])
+        verdicts(predictions, Domain.parse("D4"), [record("D4"), record("D5")])

@@ -13,6 +13,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from lengthwise.arithmetic import Domain, Part, digit_count
 from lengthwise.errors import InputError
 from lengthwise.tokens.chains import longest_chain
+from lengthwise.tokens.config import SparseDigits
 from lengthwise.tokens.counter import FRACTION_END, derive, digit_group, digits_of, hashed
 from lengthwise.tokens.digits import from_ints, to_ints
 from lengthwise.tokens.fixed import FixedSet, enumerate_pairs
@@ -437,3 +438,55 @@ def test_fixed_set_batches():
     assert_distributed(pair_set(a, b), uniform_over(pair_set(*fixed.train)))
     later = fixed.batch(torch.arange(500, 600).reshape(4, 25))
     assert torch.equal(later[0].flatten(0, 1), a[500:600]) and torch.equal(later[1].flatten(0, 1), b[500:600])
+
+
+# --- sparse digits ----------------------------------------------------------------------------------------
+
+SPARSE = SparseDigits(0.8, 10_000)
+
+
+@pytest.mark.parametrize("mode", ["uniform", "paper", "balanced"])
+@pytest.mark.parametrize("side", ["train", None])
+@pytest.mark.parametrize(
+    ("domain", "base"),
+    [("D4", 10), ("B4", 10), ("D4[lead>=6]", 10), ("40x2", 10), ("D1", 10), ("D3+D4", 10), ("D6", 2)],
+)
+def test_sparse_problems_stay_in_their_domain(domain, base, side, mode):
+    pairs = draw(domain, base, 5_000, sparse=SPARSE, side=side, mode=mode)
+    assert all(pair in Domain.parse(domain, base) for pair in pairs)
+
+
+def test_sparse_problems_keep_out_of_the_reserve():
+    a, b = sampler_of("D4", sparse=SPARSE, side="train")(torch.arange(10_000))
+    assert not is_reserved(a, b, 10).any()
+
+
+def test_after_the_curriculum_problems_are_those_without_it():
+    indices = torch.arange(9_000, 12_000)
+    sparse, plain = (sampler_of("D4", sparse=curriculum)(indices) for curriculum in (SPARSE, None))
+    for ours, theirs in zip(sparse, plain, strict=True):
+        assert torch.equal(ours[:, 1_000:], theirs[:, 1_000:])
+        assert ((ours == theirs) | (ours == 0)).all() and not torch.equal(ours, theirs)
+
+
+def test_a_sparse_problem_is_a_function_of_seed_and_index():
+    sampler = sampler_of("D4", sparse=SPARSE, side="train")
+    whole = torch.stack(sampler(torch.arange(100)))
+    alone = torch.stack([torch.stack(sampler(torch.tensor([k])))[:, :, 0] for k in range(100)], 2)
+    assert torch.equal(whole, alone)
+
+
+def test_the_share_of_zeros_falls_linearly():
+    """Digits below the top of B4: a tenth of them is zero anyway."""
+    a, _ = sampler_of("B4", sparse=SparseDigits(0.8, 40_000))(torch.arange(40_000))
+    zeros = (a[0, :, :3] == 0).float().mean(1).view(4, -1).mean(1)
+    for quarter, found in enumerate(zeros.tolist()):
+        share = 0.8 * (1 - (quarter + 0.5) / 4)
+        assert found == pytest.approx(share + (1 - share) / 10, abs=0.01)
+
+
+def test_of_two_long_operands_either_may_become_short():
+    pairs = draw("D3", 10, 4_000, sparse=SparseDigits(0.9, 10**9))
+    short = Counter((a < 100, b < 100) for a, b in pairs)
+    assert short[True, True] == 0
+    assert short[True, False] == pytest.approx(short[False, True], rel=0.1) and short[True, False] > 1_500

@@ -89,6 +89,48 @@ def test_all_members_must_reach_the_target():
     assert log.finished == [6]
 
 
+WSD = {"schedule": "wsd", "target": 0.99, "cooldown": 4, "steps": 20, "warmup": 0, "evaluate_every": 3}
+
+
+def test_a_cooldown_starts_where_the_training_domain_is_learned():
+    log = Log(accuracies={3: [0.98], 6: [0.99], 9: [0.5]})
+    own = trainer(tiny_config(training=WSD))
+    own.run(log.callbacks())
+    assert own.progress.learned_at == [6]
+    assert (log.evaluated, log.finished) == ([0, 3, 6, 9], [10])
+
+
+def test_a_cooldown_starts_early_enough_to_end_with_the_steps():
+    log, own = Log(accuracies={18: [1.0]}), trainer(tiny_config(training=WSD))
+    factors = [own._factors(step, 0) for step in (0, 15, 16, 17, 19)]
+    assert factors == [[1.0], [1.0], [1.0], [0.75], [0.25]]
+    own.run(log.callbacks())
+    assert log.finished == [20], "learned within the last cool-down, it ends when that does"
+
+
+def test_members_cool_down_each_by_itself():
+    """The first member ends at step 7 and stays as it is then, as if it had trained alone."""
+    configs = [tiny_config(seed=seed, training=WSD) for seed in (1, 2)]
+    log, own = Log(accuracies={3: [1.0, 0.0], 6: [1.0, 0.0], 9: [1.0, 1.0]}), trainer(*configs)
+    own.run(log.callbacks())
+    assert (own.progress.learned_at, log.finished, own.steps_taken()) == ([3, 9], [13], [7, 13])
+    alone = trainer(configs[0])
+    alone.run(Log(accuracies={3: [1.0]}).callbacks())
+    assert alone.progress.step == 7
+    for name, tensor in alone.model.state_dict().items():
+        torch.testing.assert_close(own.model.state_dict()[name][:1], tensor, rtol=1e-4, atol=1e-5)
+
+
+def test_a_cooldown_fits_into_the_seconds():
+    log, own = (
+        Log(),
+        trainer(tiny_config(training={**WSD, "seconds": 0.3, "steps": 100_000, "evaluate_every": 1_000})),
+    )
+    own.run(log.callbacks())
+    assert own.progress.learned_at[0] is not None
+    assert log.finished == [own.progress.learned_at[0] + 4]
+
+
 def test_a_stop_saves_where_it_is():
     log, own = Log(stop_at=5), trainer(tiny_config())
     own.run(log.callbacks())

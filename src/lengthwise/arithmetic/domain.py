@@ -121,6 +121,14 @@ class Domain:
     def __contains__(self, pair: tuple[int, int]) -> bool:
         return any(pair in part for part in self.parts)
 
+    def separate_parts(self) -> "list[Domain]":
+        """Each part as a domain of its own.
+
+        >>> [str(part) for part in Domain.parse("D4+D5").separate_parts()]
+        ['D4', 'D5']
+        """
+        return [Domain((part,), (Fraction(1),)) for part in self.parts]
+
     def weight(self, pair: tuple[int, int]) -> Fraction:
         """The exact probability of one pair."""
         return sum(
@@ -135,7 +143,7 @@ def parse_test_domains(text: str, base: int = 10) -> list[Domain]:
     for item in text.split(","):
         domain = Domain.parse(item, base)
         if "+" not in item and ".." in item:
-            rows += [Domain((part,), (Fraction(1),)) for part in domain.parts]
+            rows += domain.separate_parts()
         else:
             rows.append(domain)
     return rows

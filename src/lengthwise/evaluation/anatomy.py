@@ -47,9 +47,7 @@ class Anatomy:
     """[L, M, H]: the mean over answer digits of the weight on digits that they need."""
 
 
-def measure_anatomy(
-    subject: Subject, members: Sequence[MeasuredMember], rows: Sequence[Row], step: int
-) -> list[Record]:
+def measure_anatomy(subject: Subject, members: Sequence[MeasuredMember], rows: Sequence[Row]) -> list[Record]:
     """Of each row and member, against truth."""
     tasks, records = [member.task for member in members], []
     for row in rows:
@@ -57,7 +55,7 @@ def measure_anatomy(
         truth = reference_answers(tasks, [TRUTH] * len(tasks), *pair, subject.layout.answer_width)
         found = dissect(subject, pair, truth)
         for k, member in enumerate(members):
-            records += _records(row_maker(member, row, k, step), found, k)
+            records += _records(row_maker(member, row, k), found, k)
     return records
 
 

@@ -22,18 +22,17 @@ def measure_candidates(
     members: Sequence[MeasuredMember],
     rows: Sequence[Row],
     hypotheses: Sequence[Hypothesis],
-    step: int,
 ) -> list[Record]:
     """Exact match, by teacher forcing, with each hypothesis that is not measured anyway: not truth, and not
     what theory predicts of a member."""
     if not hypotheses:
         return []
     asked = list(dict.fromkeys(hypotheses))
-    return [record for row in rows for record in _of_row(subject, members, row, asked, step)]
+    return [record for row in rows for record in _of_row(subject, members, row, asked)]
 
 
 def _of_row(
-    subject: Subject, members: Sequence[MeasuredMember], row: Row, hypotheses: Sequence[Hypothesis], step: int
+    subject: Subject, members: Sequence[MeasuredMember], row: Row, hypotheses: Sequence[Hypothesis]
 ) -> list[Record]:
     tasks, width, problems = [member.task for member in members], subject.layout.answer_width, row.problems
 
@@ -50,6 +49,6 @@ def _of_row(
         correct = right.sum(1).tolist()
         for k, member in enumerate(members):
             if hypothesis not in (TRUTH, row.predicted[k]):
-                make = row_maker(member, row, k, step)
+                make = row_maker(member, row, k)
                 records.append(make(reference=str(hypothesis), correct=correct[k]))
     return records

@@ -23,7 +23,7 @@ FIRST_PROBLEM = 1 << 40
 """Problems of the evaluation stream from here on: none that a test domain is sampled from."""
 
 
-def measure_dependence(stack: Probed, length: int, count: int, step: int) -> list[Record]:
+def measure_dependence(stack: Probed, length: int, count: int) -> list[Record]:
     """A record for each answer digit i and operand digit j: how many of `count` answers change at i."""
     members = stack.members
     a, b = dependence_problems(members, stack.operand_width, length, count, stack.device)
@@ -35,7 +35,7 @@ def measure_dependence(stack: Probed, length: int, count: int, step: int) -> lis
         for j, counts in enumerate(changed[k], start=1):
             for i, correct in enumerate(counts, start=1):
                 records.append(
-                    record_maker(member, step)(
+                    record_maker(member)(
                         domain=f"digits:{length}",
                         mode="decoded",
                         metric=f"depends:{i}:{j}",

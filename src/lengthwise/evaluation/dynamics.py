@@ -35,7 +35,7 @@ FRESH = DRAWS_PER_PROBLEM - 2 * AROUND
 """The first of the draws for these, which no sampler takes."""
 
 
-def measure_dynamics(stack: Probed, count: int, step: int) -> list[Record]:
+def measure_dynamics(stack: Probed, count: int) -> list[Record]:
     """R2 of each digit that training fills and that both operands and answers have, from `count` problems each."""
     members = stack.members
     filled = 1 + max(member.train.length for member in members)
@@ -47,7 +47,7 @@ def measure_dynamics(stack: Probed, count: int, step: int) -> list[Record]:
         seen = round(seen_share_of_pairs(member, a[k].flatten(0, 1), b[k].flatten(0, 1)), 6)
         for i, value in _each_r2(a[k], b[k], written[k], member.task.base):
             records.append(
-                record_maker(member, step)(
+                record_maker(member)(
                     domain=str(member.train),
                     mode="decoded",
                     metric=f"r2:{i}",

@@ -69,7 +69,6 @@ def measure(
     subject: Subject,
     members: Sequence[MeasuredMember],
     questions: Sequence[Question],
-    step: int,
     *,
     detail: bool,
     digits: bool = False,
@@ -87,7 +86,7 @@ def measure(
         of_reference = others[0] if others else of_truth
         coinciding = (question.truth == question.predicted).all(-1).sum(1).tolist()
         for k, member in enumerate(members):
-            make = row_maker(member, question.row, k, step)
+            make = row_maker(member, question.row, k)
             reference = str(question.references[k])
             records += _counts(make, "truth", of_truth, k)
             if question.references[k] != TRUTH:
@@ -137,13 +136,11 @@ def _totals(scores: Scores) -> Totals:
     )
 
 
-def measure_decoded(
-    members: Sequence[MeasuredMember], row: Row, decoded: Decoded, reference: str, step: int
-) -> list[Record]:
+def measure_decoded(members: Sequence[MeasuredMember], row: Row, decoded: Decoded, reference: str) -> list[Record]:
     """The counts of real decoding: exact match, and the ways to fail."""
     records: list[Record] = []
     for k, member in enumerate(members):
-        make = partial(row_maker(member, row, k, step), reference=reference, mode="decoded")
+        make = partial(row_maker(member, row, k), reference=reference, mode="decoded")
         records.append(make(correct=int(decoded.exact[k].sum())))
         records.append(make(metric="malformed", correct=int(decoded.malformed[k].sum())))
         records.append(make(metric="wrong_length", correct=int(decoded.wrong_length[k].sum())))
@@ -153,18 +150,23 @@ def measure_decoded(
     return records
 
 
-def record_maker(member: MeasuredMember, step: int) -> partial[Record]:
+def record_maker(member: MeasuredMember) -> partial[Record]:
     """Makes records about a member."""
     return partial(
-        Record, run=member.run, seed=member.seed, step=step, task=str(member.task), base=member.task.base
+        Record,
+        run=member.run,
+        seed=member.seed,
+        step=member.step,
+        task=str(member.task),
+        base=member.task.base,
     )
 
 
-def row_maker(member: MeasuredMember, row: Row, k: int, step: int) -> partial[Record]:
+def row_maker(member: MeasuredMember, row: Row, k: int) -> partial[Record]:
     """Makes records about member k of a row."""
     problems = row.problems
     return partial(
-        record_maker(member, step),
+        record_maker(member),
         domain=problems.domain,
         total=problems.a.shape[1],
         selection=problems.selection,

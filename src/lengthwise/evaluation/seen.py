@@ -3,14 +3,22 @@
 Shapes: N problems, W operand digits.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from lengthwise.arithmetic import Domain, Part, Task
+from lengthwise.theory.carries import chain_counts
+from lengthwise.tokens.chains import longest_chain
+from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.fixed import enumerate_pairs
-from lengthwise.tokens.reserve import is_reserved, low_digits, reserves
+from lengthwise.tokens.reserve import into_test, is_reserved, low_digits, reserves
+from lengthwise.tokens.sampling import part_shares
+
+CURRICULUM_STEPS = 64
+"""In how many steps a falling share of zeros is followed."""
 
 
 @dataclass(frozen=True)
@@ -21,10 +29,11 @@ class MeasuredMember:
     seed: int
     task: Task
     train: Domain
-    draws: int
+    step: int = 0
+    draws: int = 0
     """Problems that training has drawn so far, the same one counted each time."""
-    distinct: int | None = None
-    """How many distinct problems these were asked to come from, where their number is fixed."""
+    data: DataConfig = DataConfig()  # noqa: RUF009 (frozen)
+    """How it draws them."""
 
 
 def seen_share(member: MeasuredMember, domain: Domain) -> float:
@@ -45,25 +54,128 @@ def seen_share_of_pairs(member: MeasuredMember, a: Tensor, b: Tensor) -> float:
 
 def chance_seen(member: MeasuredMember, a: Tensor, b: Tensor) -> Tensor:
     """How likely training has met each pair: float64 [N]; reserved ones it never meets, nor those outside."""
+    if member.data.samples is not None:
+        return _met_in_fixed_set(member, a, b)
+    unmet = torch.zeros(len(a), dtype=torch.float64, device=a.device)
+    for draws, share in _phases(member):
+        # A pair that is the only one of its part has chance 1, whose logarithm is minus infinity.
+        unmet += draws * torch.log1p(-_chance(member, a, b, share))
+    return 1 - unmet.exp()
+
+
+def _phases(member: MeasuredMember) -> Iterator[tuple[int, float]]:
+    """Stretches of training: how many problems were drawn, and the share of free digits that were set to zero."""
+    sparse, done = member.data.sparse_digits, 0
+    if sparse is not None:
+        for k in range(CURRICULUM_STEPS):
+            end = min(member.draws, sparse.problems * (k + 1) // CURRICULUM_STEPS)
+            middle = (done + end) / 2
+            if end > done:
+                yield end - done, sparse.share * (1 - middle / sparse.problems)
+            done = max(done, end)
+    if member.draws > done:
+        yield member.draws - done, 0.0
+
+
+def _chance(member: MeasuredMember, a: Tensor, b: Tensor, share: float) -> Tensor:
+    """How likely one draw is each pair, where free digits are set to zero with probability `share`."""
+    base, mode = member.train.base, member.data.sampling
+    reserved = is_reserved(a, b, base)
+    others = base ** low_digits(base) - 1
     chance = torch.zeros(len(a), dtype=torch.float64, device=a.device)
-    for weight, part in zip(_weights(member), member.train.parts, strict=True):
-        chance += _within(part, a, b) * (weight / part.size) * _kept_back(part)
-    return _met(member, chance * ~is_reserved(a, b, member.train.base))
+    for weight, part in zip(part_shares(member.train, mode), member.train.parts, strict=True):
+        own = _drawn(part, mode, share, a, b)
+        if reserves(part):  # a reserved pair is moved to one of its neighbours
+            moved = into_test(a, b, torch.ones_like(reserved), base)
+            own = own + _drawn(part, mode, share, moved, b) / others
+        chance += float(weight) * own
+    return chance * ~reserved
+
+
+def _drawn(part: Part, mode: str, share: float, a: Tensor, b: Tensor) -> Tensor:
+    """How likely a part's sampling gives each pair [N], before any is moved out of the reserve."""
+    chance = torch.zeros(len(a), dtype=torch.float64, device=a.device)
+    if a.shape[-1] < part.length:
+        return chance
+    if mode == "chains":
+        return _drawn_by_chain(part, a, b)
+    for case in _cases(part, mode):
+        chances = (_number_chance(case, o, digits, part.base, share) for o, digits in enumerate((a, b)))
+        chance += case.probability * torch.stack([*chances]).prod(0)
+    return chance
+
+
+def _drawn_by_chain(part: Part, a: Tensor, b: Tensor) -> Tensor:
+    counts = torch.tensor(chain_counts(part), dtype=torch.float64, device=a.device)
+    of_pair = counts[longest_chain(a, b, part.base).long().clamp(max=len(counts) - 1)]
+    return _within(part, a, b) / (of_pair * (counts > 0).sum())
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way in which sampling may choose lengths and top digits; all digits are then independent."""
+
+    probability: float
+    lengths: tuple[int, int]
+    leads: tuple[range, range]
+    """Top digits, all alike."""
+    may_be_zero: tuple[bool, bool]
+    """Whether the curriculum may set the top digit to zero."""
+
+
+def _cases(part: Part, mode: str) -> Iterator[Case]:
+    base, n = part.base, part.length
+    low_a, low_b = part.lowest_leads
+    if not part.skips_zero_lead:
+        yield Case(1.0, part.lengths, (range(low_a, base), range(low_b, base)), (low_a == 0, low_b == 0))
+        return
+    some, zero = range(1, base), range(1)
+    if mode == "balanced":
+        for lengths in [(k, n) for k in range(1, n)] + [(n, k) for k in range(1, n)]:
+            leads = tuple(range(int(length > 1), base) for length in lengths)
+            shorter = tuple(length < n for length in lengths)
+            yield Case(1 / (2 * n - 1), lengths, (leads[0], leads[1]), (shorter[0], shorter[1]))
+        both, one = 1 / (2 * n - 1), 0.0
+    elif mode == "paper":
+        both, one = (base - 1) / base, 1 / (2 * base)
+    else:
+        both, one = (base - 1) ** 2 / (base**2 - 1), (base - 1) / (base**2 - 1)
+    yield Case(both / 2, (n, n), (some, some), (True, False))
+    yield Case(both / 2, (n, n), (some, some), (False, True))
+    yield Case(one, (n, n), (some, zero), (False, True))
+    yield Case(one, (n, n), (zero, some), (True, False))
+
+
+def _number_chance(case: Case, operand: int, digits: Tensor, base: int, share: float) -> Tensor:
+    """How likely an operand has these digits [N, W]."""
+    length, leads = case.lengths[operand], case.leads[operand]
+    free = torch.full((base,), (1 - share) / base, dtype=torch.float64, device=digits.device)
+    free[0] += share
+    zeroed = share if case.may_be_zero[operand] else 0.0
+    lead = torch.zeros_like(free)
+    lead[leads.start : leads.stop] = (1 - zeroed) / len(leads)
+    lead[0] += zeroed
+    below, top = digits[:, : length - 1].long(), digits[:, length - 1].long()
+    return free[below].prod(-1) * lead[top] * ~digits[:, length:].any(-1)
+
+
+def _met_in_fixed_set(member: MeasuredMember, a: Tensor, b: Tensor) -> Tensor:
+    """Of a fixed set nine tenths are trained on, each as likely as the others to be drawn."""
+    held = _held(member)
+    trained = 0.9 * sum(held)
+    chance = torch.zeros(len(a), dtype=torch.float64, device=a.device)
+    for count, part in zip(held, member.train.parts, strict=True):
+        in_set = count / sum(held) / part.size * _kept_back(part)
+        chance += _within(part, a, b) * in_set
+    chance *= ~is_reserved(a, b, member.train.base)
+    return (chance * trained).clamp(max=0.9) * (1 - (1 - 1 / trained) ** member.draws)
 
 
 def _held(member: MeasuredMember) -> list[float]:
     """Problems of each part in a fixed set: its share of what was asked for, or all it has."""
-    assert member.distinct is not None
+    assert member.data.samples is not None
     shares = zip(member.train.weights, member.train.parts, strict=True)
-    return [float(min(weight * member.distinct, part.size)) for weight, part in shares]
-
-
-def _weights(member: MeasuredMember) -> list[float]:
-    """How often training draws from each part; of a fixed set, as much as the part has in it."""
-    if member.distinct is None:
-        return [float(weight) for weight in member.train.weights]
-    held = _held(member)
-    return [count / sum(held) for count in held]
+    return [float(min(weight * member.data.samples, part.size)) for weight, part in shares]
 
 
 def _within(part: Part, a: Tensor, b: Tensor) -> Tensor:
@@ -79,15 +191,6 @@ def _within(part: Part, a: Tensor, b: Tensor) -> Tensor:
 
 
 def _kept_back(part: Part) -> float:
-    """Training moves a reserved pair to one of its neighbours, so that each of these comes up more often."""
+    """A fixed set holds no reserved pair, so that each of the others comes up more often."""
     size = part.base ** low_digits(part.base)
     return size / (size - 1) if reserves(part) else 1.0
-
-
-def _met(member: MeasuredMember, chance: Tensor) -> Tensor:
-    """How likely training has met problems that it draws with these chances."""
-    if member.distinct is None:
-        return 1 - (1 - chance) ** member.draws
-    # Of a fixed set nine tenths are trained on, each as likely as the others to be drawn.
-    trained = 0.9 * sum(_held(member))
-    return (chance * trained).clamp(max=0.9) * (1 - (1 - 1 / trained) ** member.draws)

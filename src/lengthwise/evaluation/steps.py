@@ -23,9 +23,7 @@ from lengthwise.tokens.layouts.places import CARRY, SUM, C
 KINDS = {"sums": SUM, "carries": CARRY, "answer": C}
 
 
-def measure_steps(
-    subject: Subject, members: Sequence[MeasuredMember], rows: Sequence[Row], step: int
-) -> list[Record]:
+def measure_steps(subject: Subject, members: Sequence[MeasuredMember], rows: Sequence[Row]) -> list[Record]:
     """A record `steps:sums`, `steps:carries`, `steps:answer` for each row and member: problems whose every token
     of that kind is right."""
     tasks, records = [member.task for member in members], []
@@ -34,7 +32,7 @@ def measure_steps(
         truth = reference_answers(tasks, [TRUTH] * len(tasks), a, b, subject.layout.answer_width)
         correct = _right_by_kind(subject, a, b, truth).sum(-1).tolist()
         for k, member in enumerate(members):
-            make = row_maker(member, row, k, step)
+            make = row_maker(member, row, k)
             records += [make(metric=f"steps:{kind}", correct=correct[i][k]) for i, kind in enumerate(KINDS)]
     return records
 

@@ -70,9 +70,7 @@ class Strata:
     """What answers are compared with besides truth and the row's own."""
 
 
-def measure_strata(
-    subject: Subject, members: Sequence[MeasuredMember], several: Sequence[Strata], step: int
-) -> list[Record]:
+def measure_strata(subject: Subject, members: Sequence[MeasuredMember], several: Sequence[Strata]) -> list[Record]:
     """A record for each member, stratum that occurs, and reference: truth, the row's own where it differs, and
     further ones."""
     records: list[Record] = []
@@ -87,7 +85,7 @@ def measure_strata(
                 str(TRUTH): right[0][k],
                 str(question.references[k]): right[-1][k],
             }
-            make = partial(record_maker(member, step), selection=strata.row.problems.selection)
+            make = partial(record_maker(member), selection=strata.row.problems.selection)
             records += _counts(make, strata, k, compared, _chance_seen(member, strata.row.problems, k))
     return records
 

@@ -43,28 +43,28 @@ class Assessment:
     def __init__(self, parts: Parts, names: Sequence[str]) -> None:
         self.parts, self.names = parts, names
 
-    def __call__(self, step: int, *, detail: bool) -> list[Record]:
-        """Records of all members; `detail` is for the evaluation after the last step."""
+    def __call__(self, steps: Sequence[int], *, detail: bool) -> list[Record]:
+        """Records of all members after so many steps each; `detail` is for the evaluation after the last one."""
         parts, config = self.parts, self.parts.configs[0].evaluation
-        members = measured_members(parts, self.names, step)
+        members = measured_members(parts, self.names, steps)
         questions = self._questions(interim=False) if detail else self._interim
         subject = Subject(parts.model, parts.layout, parts.encoding)
         told = detail and config.details
-        records = measure(subject, members, questions, step, detail=told, digits=config.digits)
+        records = measure(subject, members, questions, detail=told, digits=config.digits)
         if config.dynamics:
-            records += measure_dynamics(_probed(parts, members), config.interim_problems, step)
+            records += measure_dynamics(_probed(parts, members), config.interim_problems)
         if config.dependence and detail:
-            records += assess_dependence(parts, self.names, step)
+            records += assess_dependence(parts, members)
         if detail:
-            records += measure_strata(subject, members, _strata(parts), step)
+            records += measure_strata(subject, members, _strata(parts))
             rows = [question.row for question in questions]
-            records += measure_candidates(subject, members, rows, _candidates(parts), step)
+            records += measure_candidates(subject, members, rows, _candidates(parts))
             if layout_facts(parts.configs[0].resolved_layout).with_steps:
-                records += measure_steps(subject, members, rows, step)
+                records += measure_steps(subject, members, rows)
         if config.decoded and detail:
-            records += assess_decoded(parts, self.names, step, few_rows(parts, config.decoded))
+            records += assess_decoded(parts, members, few_rows(parts, config.decoded))
         if config.anatomy and detail:
-            records += measure_anatomy(subject, members, few_rows(parts, config.anatomy), step)
+            records += measure_anatomy(subject, members, few_rows(parts, config.anatomy))
         return records
 
     @cached_property
@@ -73,23 +73,25 @@ class Assessment:
 
     def _questions(self, *, interim: bool) -> list[Question]:
         rows = domain_rows(self.parts, interim=interim)
-        return ask(measured_members(self.parts, self.names, 0), rows, self.parts.layout.answer_width)
+        return ask(
+            measured_members(self.parts, self.names, [0] * len(self.names)), rows, self.parts.layout.answer_width
+        )
 
 
-def assess_dependence(parts: Parts, names: Sequence[str], step: int) -> list[Record]:
+def assess_dependence(parts: Parts, members: Sequence[MeasuredMember]) -> list[Record]:
     """What the answers depend on, with operands of the longest length tested."""
-    stack = _probed(parts, measured_members(parts, names, step))
     config = parts.configs[0]
-    return measure_dependence(stack, dependence_length(config), config.evaluation.interim_problems, step)
+    return measure_dependence(
+        _probed(parts, members), dependence_length(config), config.evaluation.interim_problems
+    )
 
 
 def dependence_length(config: RunConfig) -> int:
     return max(domain.length for domain in config.test_domains)
 
 
-def assess_decoded(parts: Parts, names: Sequence[str], step: int, rows: Sequence[Row]) -> list[Record]:
+def assess_decoded(parts: Parts, members: Sequence[MeasuredMember], rows: Sequence[Row]) -> list[Record]:
     """Records of real decoding, against truth."""
-    members = measured_members(parts, names, step)
     records: list[Record] = []
     for row in rows:
         pair = row.problems.a, row.problems.b
@@ -97,7 +99,7 @@ def assess_decoded(parts: Parts, names: Sequence[str], step: int, rows: Sequence
         truth = reference_answers(tasks, [TRUTH] * len(tasks), *pair, parts.layout.answer_width)
         answers = decode(parts.model, parts.layout, parts.encoding, pair)
         decoded = split_failures(answers, parts.layout, pair, truth)
-        records += measure_decoded(members, row, decoded, str(TRUTH), step)
+        records += measure_decoded(members, row, decoded, str(TRUTH))
     return records
 
 
@@ -137,7 +139,8 @@ def given_row(parts: Parts, problems: Problems) -> Row:
     return Row(problems, None, [predicted_hypothesis(config, domain) for config in parts.configs])
 
 
-def measured_members(parts: Parts, names: Sequence[str], step: int) -> list[MeasuredMember]:
+def measured_members(parts: Parts, names: Sequence[str], steps: Sequence[int]) -> list[MeasuredMember]:
+    """Who is measured, each after so many steps."""
     per_row = problems_per_row(training_layout(parts.configs[0], parts.layout), parts.configs[0].data)
     return [
         MeasuredMember(
@@ -145,21 +148,25 @@ def measured_members(parts: Parts, names: Sequence[str], step: int) -> list[Meas
             seed=config.seed,
             task=config.task_object,
             train=config.train_domain,
+            step=step,
             draws=step * config.training.batch * per_row,
-            distinct=config.data.samples,
+            data=config.data,
         )
-        for name, config in zip(names, parts.configs, strict=True)
+        for name, config, step in zip(names, parts.configs, steps, strict=True)
     ]
 
 
 def training_accuracies(parts: Parts, names: Sequence[str], records: Sequence[Record]) -> list[float]:
-    """Each member's share of right answers on its own training domain."""
+    """Each member's share of right answers on that length of its training domain where it is least."""
     found = {
         (r.run, r.domain): r.correct / r.total
         for r in records
         if (r.metric, r.reference, r.mode) == ("exact", "truth", "forced") and r.correct is not None
     }
-    return [found[name, str(config.train_domain)] for name, config in zip(names, parts.configs, strict=True)]
+    return [
+        min(found[name, str(part)] for part in config.train_domain.separate_parts())
+        for name, config in zip(names, parts.configs, strict=True)
+    ]
 
 
 def _probed(parts: Parts, members: Sequence[MeasuredMember]) -> Probed:

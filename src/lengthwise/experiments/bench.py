@@ -147,10 +147,10 @@ def _evaluation(parts: Parts, *, detail: bool) -> tuple[float, int]:
     device, assess = parts.model.device, Assessment(parts, ["bench"])
     parts.model.eval()
     scored = sum(row.problems.a.shape[1] for row in domain_rows(parts, interim=not detail))
-    assess(0, detail=detail)
+    assess([0], detail=detail)
     wait_for(device)
     start = time.perf_counter()
-    assess(0, detail=detail)
+    assess([0], detail=detail)
     wait_for(device)
     return time.perf_counter() - start, scored
 

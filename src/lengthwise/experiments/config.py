@@ -84,8 +84,9 @@ class RunConfig(Config):
 
     @property
     def measured_domains(self) -> list[Domain]:
-        """The test domains, and first the training domain itself, which every verdict depends on."""
-        return list(dict.fromkeys([self.train_domain, *self.test_domains]))
+        """The test domains, and first the training domain and its lengths, which every verdict depends on."""
+        train = self.train_domain
+        return list(dict.fromkeys([train, *train.separate_parts(), *self.test_domains]))
 
     @property
     def resolved_layout(self) -> str:

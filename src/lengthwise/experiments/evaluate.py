@@ -17,7 +17,6 @@ from lengthwise.experiments.assess import (
     dependence_length,
     domain_rows,
     given_row,
-    measured_members,
     predicted_hypothesis,
     predictions,
 )
@@ -74,14 +73,13 @@ def _evaluated(
     rows = _rows(run, domains, pairs)
     records = _measure(run, rows)
     if decoded:
-        records += assess_decoded(run.parts, [run.folder.name], run.step, rows)
-    train = str(run.config.train_domain)
-    judged = verdicts(predictions(run.config, domains), train, records) if domains else []
+        records += assess_decoded(run.parts, run.members, rows)
+    judged = verdicts(predictions(run.config, domains), run.config.train_domain, records) if domains else []
     return Evaluation(records, judged, find_errors(run, rows, show_errors))
 
 
 def _with_dependence(run: Run, found: Evaluation) -> Evaluation:
-    records = assess_dependence(run.parts, [run.folder.name], run.step)
+    records = assess_dependence(run.parts, run.members)
     longest = Domain.parse(f"D{dependence_length(run.config)}", run.config.base)
     shown = dependence_of(records, run.config.task_object, predicted_hypothesis(run.config, longest))
     return replace(found, records=[*found.records, *records], dependence=shown)
@@ -109,8 +107,9 @@ def _errors_of(run: Run, row: Row, count: int) -> list[Answer]:
 
 def _rows(run: Run, domains: Sequence[Domain], pairs: Path | str | None) -> list[Row]:
     if pairs is None:
-        # The training domain belongs to every evaluation: verdicts depend on it.
-        return domain_rows(run.parts, list(dict.fromkeys([run.config.train_domain, *domains])))
+        # The training domain and its lengths belong to every evaluation: verdicts depend on them.
+        train = run.config.train_domain
+        return domain_rows(run.parts, list(dict.fromkeys([train, *train.separate_parts(), *domains])))
     width, base, device = run.parts.layout.operand_width, run.config.base, run.parts.model.device
     problems = given_problems(Path(pairs), run.config.task_object, 1, width, device)
     run.check_answers(zip(to_ints(problems.a, base), to_ints(problems.b, base), strict=True))
@@ -119,9 +118,8 @@ def _rows(run: Run, domains: Sequence[Domain], pairs: Path | str | None) -> list
 
 def _measure(run: Run, rows: Sequence[Row]) -> list[Record]:
     subject = Subject(run.parts.model, run.parts.layout, run.parts.encoding)
-    members = measured_members(run.parts, [run.folder.name], run.step)
-    questions = ask(members, rows, run.parts.layout.answer_width)
-    return measure(subject, members, questions, run.step, detail=True)
+    questions = ask(run.members, rows, run.parts.layout.answer_width)
+    return measure(subject, run.members, questions, detail=True)
 
 
 def _refuse_too_long(run: Run, domains: Sequence[Domain]) -> None:

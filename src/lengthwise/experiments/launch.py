@@ -14,7 +14,7 @@ import torch
 from rich.console import Console
 
 from lengthwise.errors import InputError
-from lengthwise.experiments.assess import Assessment, training_accuracies
+from lengthwise.experiments.assess import Assessment, measured_members, training_accuracies
 from lengthwise.experiments.build import (
     Parts,
     build,
@@ -170,9 +170,10 @@ class StackRun:
     def _facts(self, k: int) -> dict[str, Any]:
         """What status.json tells of a run that is over."""
         progress, fixed = self.trainer.progress, self.sets[k]
+        steps = self.trainer.steps_taken()[k]
         return {
-            "step": progress.step,
-            "tokens": progress.step * tokens_per_step(self.parts),
+            "step": steps,
+            "tokens": steps * tokens_per_step(self.parts),
             "seconds": round(progress.seconds, 3),
             "evaluation_seconds": round(self.evaluation_seconds, 3),
             **({} if fixed is None else {"samples": sample_counts(fixed)}),
@@ -193,12 +194,13 @@ class StackRun:
             remove_leftovers(folder, state)
             progress = self.trainer.progress
             progress.step, progress.seconds, progress.finished = state.step, state.seconds, state.finished
+            progress.learned_at[k] = state.learned_at
             self.evaluation_seconds = state.evaluation_seconds
         self.trainer.progress.alive = self.trainer.steps.alive()
 
     def _evaluate(self, progress: Progress, bar: TrainingBar) -> list[float]:
         with self._timed():
-            records = self.assess(progress.step, detail=False)
+            records = self.assess([progress.step] * len(self.claims), detail=False)
             self._record(progress, records)
         accuracies = training_accuracies(self.parts, self.names, records)
         bar.evaluated(progress, accuracies)
@@ -206,8 +208,9 @@ class StackRun:
 
     def _finish(self, progress: Progress) -> None:
         with self._timed():
-            records = self.assess(progress.step, detail=True)
-            records += assess_held_out(self.parts, self.names, progress.step, self.sets)
+            steps = self.trainer.steps_taken()
+            records = self.assess(steps, detail=True)
+            records += assess_held_out(self.parts, measured_members(self.parts, self.names, steps), self.sets)
             self._record(progress, records)
 
     @contextmanager
@@ -219,12 +222,13 @@ class StackRun:
 
     def _record(self, progress: Progress, records: Sequence[Record]) -> None:
         fault_point("mid-evaluation")
-        losses = progress.losses or [None] * len(self.claims)
+        losses, steps = progress.losses or [None] * len(self.claims), self.trainer.steps_taken()
         for k, (claim, loss) in enumerate(zip(self.claims, losses, strict=True)):
             if not progress.alive[k]:
                 continue
-            own = [r for r in records if r.run == claim.folder.name and _is_number(r)]
-            if loss is not None:
+            # Of a member whose training ended earlier, an evaluation of the others tells nothing new.
+            own = [r for r in records if r.run == claim.folder.name and r.step == steps[k] and _is_number(r)]
+            if loss is not None and steps[k] == progress.step:
                 own.append(_training_loss(claim, progress, loss))
             claim.folder.append(own)
             for mirror in self.mirrors[k : k + 1]:
@@ -240,6 +244,7 @@ class StackRun:
                 {name: tensor[k : k + 1] for name, tensor in whole.items()},
                 step=progress.step,
                 finished=progress.finished,
+                learned_at=progress.learned_at[k],
                 seconds=progress.seconds,
                 evaluation_seconds=self.evaluation_seconds,
                 records_size=claim.folder.records_size(),

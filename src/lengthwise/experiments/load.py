@@ -7,7 +7,8 @@ from pathlib import Path
 from lengthwise.arithmetic import Domain, digit_count, pair_length
 from lengthwise.errors import InputError
 from lengthwise.evaluation.failures import decode
-from lengthwise.experiments.assess import predicted_hypothesis
+from lengthwise.evaluation.seen import MeasuredMember
+from lengthwise.experiments.assess import measured_members, predicted_hypothesis
 from lengthwise.experiments.build import Parts, build, choose_device
 from lengthwise.experiments.config import RunConfig, read_config
 from lengthwise.records.folder import RunFolder
@@ -36,6 +37,11 @@ class Run:
     config: RunConfig
     parts: Parts
     step: int
+
+    @property
+    def members(self) -> list[MeasuredMember]:
+        """Who records of this run are about: a stack of one."""
+        return measured_members(self.parts, [self.folder.name], [self.step])
 
     def ask(self, a: int, b: int) -> Answer:
         """Decode the answer to one problem: `load("runs/NAME").ask(1234, 5678).answered`."""

@@ -8,7 +8,8 @@ from lengthwise.evaluation.failures import Pair
 from lengthwise.evaluation.measure import Row, ask, measure
 from lengthwise.evaluation.problems import Problems
 from lengthwise.evaluation.score import Subject
-from lengthwise.experiments.assess import measured_members, predicted_hypothesis
+from lengthwise.evaluation.seen import MeasuredMember
+from lengthwise.experiments.assess import predicted_hypothesis
 from lengthwise.experiments.build import Parts
 from lengthwise.experiments.config import RunConfig
 from lengthwise.records.schema import Record
@@ -39,11 +40,11 @@ def counts_text(counts: Counts) -> str:
 
 
 def assess_held_out(
-    parts: Parts, names: Sequence[str], step: int, sets: Sequence[FixedSet | None]
+    parts: Parts, members: Sequence[MeasuredMember], sets: Sequence[FixedSet | None]
 ) -> list[Record]:
     """Records of each member on the tenth of its own set that is held out, as the domain `D4 (held out)`."""
     subject = Subject(parts.model, parts.layout, parts.encoding)
-    members, domains = measured_members(parts, names, step), [config.train_domain for config in parts.configs]
+    names, domains = [member.run for member in members], [config.train_domain for config in parts.configs]
     predicted = list(map(predicted_hypothesis, parts.configs, domains))
     records: list[Record] = []
     for own in _of_equal_size(sets):
@@ -52,7 +53,7 @@ def assess_held_out(
         a, b = (torch.stack(side).to(parts.model.device) for side in zip(*chosen, strict=True))
         row = Row(Problems("held out", a, b, "sampled"), None, predicted)
         questions = ask(members, [row], parts.layout.answer_width)
-        measured = measure(subject, members, questions, step, detail=False)
+        measured = measure(subject, members, questions, detail=False)
         labels = {names[k]: f"{domains[k]} (held out)" for k in own}
         records += [r.model_copy(update={"domain": labels[r.run]}) for r in measured if r.run in labels]
     return records

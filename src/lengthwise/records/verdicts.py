@@ -1,14 +1,15 @@
 """Verdicts: prediction against measurement, by a rule fixed before training.
 
-First the gate: on the training domain the lower end of accuracy's 95 % interval must reach 99 %, else a run
-is not converged and every verdict is `undecided`. Then agreement with the predicted function on the test
-domain: `holds` if its lower end is at least 1 - e, `fails` if its upper end is below 1 - e, else `undecided`.
+First the gate: on every length of the training domain the lower end of accuracy's 95 % interval must reach 99 %,
+else a run is not converged and every verdict is `undecided`. Then agreement with the predicted function on the
+test domain: `holds` if its lower end is at least 1 - e, `fails` if its upper end is below 1 - e, else `undecided`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
 from lengthwise.records.intervals import Interval, interval
 from lengthwise.records.schema import TRUTH, Record
@@ -58,6 +59,17 @@ def gate_passed(accuracy: Measured) -> bool:
     return accuracy.interval.low >= GATE
 
 
+def passes_gate(train: Domain, exact: Mapping[str, Measured]) -> bool:
+    """The gate, from exact match by domain: every length of the training domain passes.
+
+    Runs of a mixture that were recorded before version 0.2 may have the mixture alone: then it decides.
+    """
+    lengths = [str(part) for part in train.parts]
+    if not all(length in exact for length in lengths):
+        lengths = [str(train)]
+    return all(gate_passed(exact[length]) for length in lengths)
+
+
 def judge(agreement: Measured | None, converged: bool) -> str | None:
     """None where theory makes no prediction."""
     if agreement is None:
@@ -70,7 +82,7 @@ def judge(agreement: Measured | None, converged: bool) -> str | None:
     return FAILS if high < 1 - TOLERANCE else UNDECIDED
 
 
-def verdicts(predictions: Sequence[Prediction], train: str, records: Iterable[Record]) -> list[Verdict]:
+def verdicts(predictions: Sequence[Prediction], train: Domain, records: Iterable[Record]) -> list[Verdict]:
     """Verdicts from the records of one run at one step."""
     counts = {
         (r.domain, r.reference, r.metric): measured(r)
@@ -83,7 +95,9 @@ def verdicts(predictions: Sequence[Prediction], train: str, records: Iterable[Re
             raise InputError(f"the records hold no exact match of {domain} against {reference}: lines are missing")
         return counts[domain, reference, "exact"]
 
-    converged = gate_passed(exact(train, TRUTH))
+    exact(str(train), TRUTH)
+    of_truth = {domain: count for (domain, *rest), count in counts.items() if rest == [TRUTH, "exact"]}
+    converged = passes_gate(train, of_truth)
     rows: list[Verdict] = []
     for prediction in predictions:
         domain, reference = str(prediction.domain), str(prediction.hypothesis)

@@ -9,8 +9,8 @@ from typing import Any
 from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
 from lengthwise.errors import InputError
 from lengthwise.records.folder import RunFolder
-from lengthwise.records.schema import Record
-from lengthwise.records.verdicts import Measured, Verdict, measured, verdicts
+from lengthwise.records.schema import TRUTH, Record
+from lengthwise.records.verdicts import Measured, Verdict, measured, passes_gate, verdicts
 from lengthwise.theory.encodings import encoding_facts
 from lengthwise.theory.predict import Case, Prediction, predict_case
 
@@ -85,6 +85,12 @@ class RunView:
             if record.metric == "exact" and record.mode == "forced" and record.correct is not None
         }
 
+    @property
+    def converged(self) -> bool:
+        """Whether it passed the gate of verdicts on its training domain."""
+        exact = {domain: count for (domain, reference), count in self.final_counts.items() if reference == TRUTH}
+        return passes_gate(self.train, exact)
+
     def predictions(self, domains: Sequence[Domain] | None = None) -> list[Prediction]:
         """What theory says, domain by domain; by default of the test domains."""
         cases = [
@@ -95,4 +101,4 @@ class RunView:
 
     def verdicts(self) -> list[Verdict]:
         """One per test domain, after the last evaluation."""
-        return verdicts(self.predictions(), str(self.train), self.at(self.last_step))
+        return verdicts(self.predictions(), self.train, self.at(self.last_step))

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lengthwise.records.schema import TRUTH
-from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, gate_passed
+from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
 from lengthwise.records.view import RunView
 from lengthwise.report.tables import new_table
 from lengthwise.report.verdicts import STYLES, row_verdict, verdict_json
@@ -43,7 +43,7 @@ def row_json(view: RunView) -> dict[str, Any]:
 
 def converged(view: RunView) -> bool:
     """Whether it passed the gate of verdicts on its training domain."""
-    return gate_passed(view.final_counts[str(view.train), TRUTH])
+    return view.converged
 
 
 def learned(view: RunView) -> float:

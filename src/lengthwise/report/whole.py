@@ -18,7 +18,7 @@ def last_whole(view: RunView, predictions: Sequence[Prediction]) -> Judged:
     why = "nothing measured yet"
     for step in sorted({record.step for record in view.records}, reverse=True):
         try:
-            return Judged(step, verdicts(predictions, str(view.train), view.at(step)))
+            return Judged(step, verdicts(predictions, view.train, view.at(step)))
         except InputError as error:
             why = str(error)
     raise InputError(why)

@@ -1,17 +1,33 @@
 """Where problems come from and how wide their numbers are written."""
 
-from typing import Literal, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import PositiveInt, model_validator
+from pydantic import Field, PositiveInt, model_validator
 
 from lengthwise.config import Config
 from lengthwise.errors import InputError
+
+
+class SparseDigits(NamedTuple):
+    """A curriculum inside the training domain: problems with many zeros first."""
+
+    share: float
+    """The probability that a free digit of the first problem is set to zero."""
+    problems: int
+    """Over this many problems that probability falls linearly to 0."""
 
 
 class DataConfig(Config):
     sampling: Literal["uniform", "paper", "balanced", "chains"] = "uniform"
     """How problems are drawn: all pairs alike, the paper's coin, all pairs of operand lengths alike, or all
     lengths of the longest carry chain alike."""
+
+    sparse: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Curriculum of sparse digits: the probability with which each free digit of a training problem is set to zero
+    at the start. It falls linearly to 0; no problem leaves the training domain."""
+
+    sparse_problems: PositiveInt = 3_500_000
+    """Training problems over which that probability falls to 0."""
 
     samples: PositiveInt | None = None
     """Train on a fixed set of this many distinct problems, nine tenths of it; by default on fresh ones."""
@@ -28,6 +44,22 @@ class DataConfig(Config):
 
     row_tokens: PositiveInt | None = None
     """Tokens of a row where problems are concatenated; by default four times the longest problem's."""
+
+    @property
+    def sparse_digits(self) -> SparseDigits | None:
+        return SparseDigits(self.sparse, self.sparse_problems) if self.sparse else None
+
+    @model_validator(mode="after")
+    def _sparse_problems_are_fresh(self) -> Self:
+        if self.sparse and self.samples is not None:
+            raise InputError(
+                f"data.sparse {self.sparse} requires fresh problems; use --data.sparse 0 with samples"
+            )
+        if self.sparse and self.sampling == "chains":
+            raise InputError(
+                f"data.sparse {self.sparse} would change carry chains; use --data.sparse 0 with chains"
+            )
+        return self
 
     @model_validator(mode="after")
     def _rows_are_concatenated(self) -> Self:

@@ -12,7 +12,7 @@ import hashlib
 import torch
 from torch import Tensor
 
-STREAMS = ("data", "offset", "initialisation", "dropout", "evaluation")
+STREAMS = ("data", "sparse digits", "offset", "initialisation", "dropout", "evaluation")
 
 FRACTION_BITS = 48
 """A draw is a fraction in units of 2^-48, so that it times a number up to 2^15 stays within int64."""

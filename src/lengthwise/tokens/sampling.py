@@ -7,7 +7,7 @@
 (torch.Size([1, 3, 5]), [722, 7342, 1126], [8196, 6052, 4131])
 
 A problem is drawn in three steps: a part of the mixture by its weight, its top digits, and free digits below.
-There is no rejection, so nothing waits for the device.
+There is no rejection, so nothing waits for the device. Sparse digits, a curriculum, set some of them to zero.
 
 Shapes: M members, B problems, W operand digits, P parts of the longest mixture, U distinct parts of all.
 """
@@ -23,7 +23,8 @@ from torch import Tensor
 from lengthwise.arithmetic import Domain, Part
 from lengthwise.errors import InputError
 from lengthwise.tokens.chains import Chains
-from lengthwise.tokens.counter import FRACTION_END, Draws, below, derive, digit_group, digits_of
+from lengthwise.tokens.config import SparseDigits
+from lengthwise.tokens.counter import FRACTION_BITS, FRACTION_END, Draws, below, derive, digit_group, digits_of
 from lengthwise.tokens.reserve import check_sides, into_test, out_of_test, reserves
 
 SIDES = ("train", "test", None)
@@ -36,6 +37,11 @@ PART, LEAD, OTHER_LEAD, SHAPE, RESERVE, DIGITS = range(6)
 class Member:
     seed: int
     domain: Domain
+
+
+SHARE_BITS = 30
+"""The share of digits set to zero is counted in units of 2^-30, so that its product with a problem's index stays
+within int64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,10 @@ class Sampler:
     - `chains`: every length of the longest carry chain that occurs in the part alike, up to 100 digits; not of
       parts such as 40x2.
 
+    With `sparse`, training starts on problems with many zeros: each digit that a part leaves free is zero with a
+    probability that falls to 0. The longer operand of D_n keeps its top digit, as do both of B_n, D_n[lead>=..]
+    and nxm, so that no pair leaves its part.
+
     Sides: `train` never meets a reserved pair, `test` meets no other (see reserve.py), None has no rule. The
     sides replace low digits of a: `uniform` stays exactly uniform over its side, but in `balanced` and
     `chains` a replacement can change the pair's lengths or chain, so evaluate these with side None.
@@ -77,18 +87,21 @@ class Sampler:
         width: int,
         *,
         mode: str = "uniform",
+        sparse: SparseDigits | None = None,
         side: str | None = None,
         stream: str = "data",
         device: torch.device | str = "cpu",
     ) -> None:
         domains = [member.domain for member in members]
         _check(domains, width, mode, side)
+        assert mode != "chains" or sparse is None, "zeros would change the carry chains"
         parts = list(dict.fromkeys(part for domain in domains for part in domain.parts))
         self.base, self.width, self.mode, self.side = domains[0].base, width, mode, side
         self.table = _part_table(parts, device)
         self.thresholds = _thresholds(domains, mode).to(device)
         self.numbers = _part_numbers(domains, parts).to(device)
-        self.keys = torch.tensor([derive(m.seed, stream) for m in members], device=device).reshape(-1, 1)
+        self.keys = _keys(members, stream, device)
+        self.sparse, self.sparse_keys = sparse, _keys(members, "sparse digits", device)
         self.chains = Chains(parts, device) if mode == "chains" else None
 
     def __call__(self, indices: Tensor) -> tuple[Tensor, Tensor]:
@@ -99,8 +112,22 @@ class Sampler:
             a, b = self.chains(draws, number, DIGITS, self.width)
         else:
             lengths, leads = SHAPES[self.mode](part, draws, self.base)
-            a, b = _fill(draws, lengths, leads, self.base, self.width)
+            digits = _fill(draws, lengths, leads, self.base, self.width)
+            if self.sparse is not None:
+                digits = digits * ~self._zeros(indices, part, lengths, leads)
+            a, b = digits
         return self._keep_side(a, b, part.reserves == 1, draws), b
+
+    def _zeros(self, indices: Tensor, part: PartRows, lengths: Tensor, leads: Tensor) -> Tensor:
+        """Which digits [2, M, B, W] the curriculum sets to zero; no pair leaves its part by that."""
+        assert self.sparse is not None
+        draws = Draws(self.sparse_keys, indices.expand(len(self.sparse_keys), -1))
+        chosen = draws.several(1, 2 * self.width).unflatten(0, (2, self.width)).movedim(1, -1)
+        chosen = chosen >> (FRACTION_BITS - SHARE_BITS) < _zero_share(self.sparse, indices).unsqueeze(-1)
+        columns = torch.arange(self.width, device=chosen.device)
+        top = (lengths - 1).unsqueeze(-1)
+        may_be_zero = _lead_may_be_zero(part, lengths, leads, below(draws(0), 2)).unsqueeze(-1)
+        return chosen & ((columns < top) | ((columns == top) & may_be_zero))
 
     def _keep_side(self, a: Tensor, b: Tensor, reserving: Tensor, draws: Draws) -> Tensor:
         if self.side == "test":
@@ -108,6 +135,23 @@ class Sampler:
         if self.side == "train":
             return out_of_test(a, b, reserving, draws(RESERVE), self.base)
         return a
+
+
+def _zero_share(sparse: SparseDigits, indices: Tensor) -> Tensor:
+    """The chance that a free digit of problem k is set to zero, in units of 2^-SHARE_BITS: falls linearly to 0."""
+    left = (sparse.problems - indices).clamp(min=0)
+    return int(sparse.share * 2**SHARE_BITS) * left // sparse.problems
+
+
+def _lead_may_be_zero(part: PartRows, lengths: Tensor, leads: Tensor, coin: Tensor) -> Tensor:
+    """[2, M, B]: whether a top digit is free to be zero.
+
+    In a part D_n the operand of n digits keeps its own; where both have n digits, a coin says which one.
+    """
+    full = (lengths == part.lengths) & (leads > 0)
+    a_keeps = full[0] & (~full[1] | (coin == 0))
+    longer = torch.stack([a_keeps, ~a_keeps])
+    return torch.where(part.skips_zero_lead == 1, ~longer, part.lowest_leads == 0)
 
 
 def _uniform(part: PartRows, draws: Draws, base: int) -> tuple[Tensor, Tensor]:
@@ -171,17 +215,23 @@ def _part_table(parts: Sequence[Part], device: torch.device | str) -> PartRows:
     return PartRows(table[:2], table[2:4], *table[4:])
 
 
+def _keys(members: Sequence[Member], stream: str, device: torch.device | str) -> Tensor:
+    """[M, 1]"""
+    return torch.tensor([derive(m.seed, stream) for m in members], device=device).reshape(-1, 1)
+
+
 def _thresholds(domains: Sequence[Domain], mode: str) -> Tensor:
     """[M, P]: the draw below which a part, or one before it, is chosen."""
     most = max(len(domain.parts) for domain in domains)
     rows = []
     for domain in domains:
-        ends = [int(end * FRACTION_END) for end in accumulate(_shares(domain, mode))]
+        ends = [int(end * FRACTION_END) for end in accumulate(part_shares(domain, mode))]
         rows.append(ends + [FRACTION_END] * (most - len(ends)))
     return torch.tensor(rows)
 
 
-def _shares(domain: Domain, mode: str) -> tuple[Fraction, ...]:
+def part_shares(domain: Domain, mode: str) -> tuple[Fraction, ...]:
+    """How often each part of a mixture is drawn from."""
     if mode != "balanced" or len(set(domain.weights)) > 1:
         return domain.weights
     pairs = [2 * part.length - 1 if part.skips_zero_lead else 1 for part in domain.parts]

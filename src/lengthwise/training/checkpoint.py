@@ -29,6 +29,8 @@ class CheckpointState(BaseModel):
     """Steps done."""
     finished: bool
     """Whether training is over and its last evaluation recorded."""
+    learned_at: int | None = None
+    """The step from which the learning rate falls, under the schedule wsd."""
     seconds: float
     """Seconds of training so far."""
     evaluation_seconds: float = 0.0
@@ -50,6 +52,7 @@ def save_checkpoint(
     seconds: float,
     records_size: int,
     evaluation_seconds: float = 0.0,
+    learned_at: int | None = None,
 ) -> None:
     # A run stopped in its last step saves that step twice, before and after its last evaluation.
     name = f"step-{step:09d}{'-done' if finished else ''}.safetensors"
@@ -58,6 +61,7 @@ def save_checkpoint(
     state = CheckpointState(
         step=step,
         finished=finished,
+        learned_at=learned_at,
         seconds=seconds,
         evaluation_seconds=evaluation_seconds,
         records_size=records_size,

@@ -39,8 +39,13 @@ class TrainingConfig(Config):
     clip: PositiveFloat = 1.0
     """Largest norm of a member's gradient."""
 
-    schedule: Literal["constant", "cosine", "linear"] = "linear"
-    """How the learning rate falls: not at all, to a tenth along a cosine, or straight to zero."""
+    schedule: Literal["constant", "cosine", "linear", "wsd"] = "linear"
+    """How the learning rate falls: not at all, to a tenth along a cosine, linearly to zero, or wsd (warmup,
+    stable, decay): not until the training domain is learned (`target`), then linearly to zero over `cooldown`
+    steps."""
+
+    cooldown: PositiveInt = 2_000
+    """Steps over which the schedule wsd lets the learning rate fall; the run ends with them."""
 
     warmup: NonNegativeInt = 100
     """Steps over which the learning rate rises at the start."""
@@ -49,13 +54,14 @@ class TrainingConfig(Config):
     """Problems in a step."""
 
     steps: PositiveInt = 6_500
-    """Steps at most."""
+    """Steps at most; the schedule wsd starts its cool-down early enough to end with them."""
 
     seconds: PositiveFloat | None = None
     """Seconds of training at most; the schedule then ends with them."""
 
     target: Annotated[float, Field(gt=0, le=1)] | None = None
-    """Stop at an evaluation that finds this accuracy on the training domain."""
+    """Accuracy on every length of the training domain at which it counts as learned: at the first evaluation that
+    finds it, the schedule wsd starts its cool-down, and any other schedule stops."""
 
     evaluate_every: PositiveInt = 1_000
     """Steps between evaluations."""

@@ -164,7 +164,9 @@ def _pairs(members: Sequence[TrainingMember], width: int, config: DataConfig, de
     """Operands [M, B, W] of the problems of given indices [B]."""
     if config.samples is None:
         streams = [Member(member.seed, member.domain) for member in members]
-        return Sampler(streams, width, mode=config.sampling, side="train", device=device)
+        return Sampler(
+            streams, width, mode=config.sampling, sparse=config.sparse_digits, side="train", device=device
+        )
     sets = [
         FixedSet(m.domain, config.samples, seed=m.seed, width=width, mode=config.sampling, device=device)
         for m in members

@@ -7,8 +7,10 @@ to bfloat16 in one pass, and their gradients come back as one tensor.
 Shapes: M members, B problems of a step, T tokens, W steps of a window, N parameters of a member.
 """
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,10 +21,14 @@ from lengthwise.model.dropout import Noise
 from lengthwise.model.gpt import GPT
 from lengthwise.training.data import Batch, TrainingData
 from lengthwise.training.optimizer import Optimizer
-from lengthwise.training.steps import Dropout, Losses, answer_losses, step_state
+from lengthwise.training.steps import Dropout, Factors, Losses, answer_losses, step_state
 
 WINDOW = 32
 WARM_UP = 3  # calls before capture: compilation, workspaces, autotuning
+
+
+# Compiled programs outlive a process where the user's caches are, so that the same shape compiles once.
+os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path.home() / ".cache" / "lengthwise" / "compiled"))
 
 
 class GraphSteps:
@@ -38,19 +44,21 @@ class GraphSteps:
         self.first_problem = torch.zeros((), dtype=torch.long, device=device)
         self.cursor = torch.zeros(1, dtype=torch.long, device=device)
         self.numbers = torch.ones(WINDOW, device=device)
-        self.factors = torch.zeros(WINDOW, device=device)
+        self.factors = torch.zeros(WINDOW, model.members, device=device)
         self.rounded = optimizer.matrices.values.to(model.compute_dtype)
         made = data(self.first_problem)
         self.window = made._replace(**{name: part.clone() for name, part in _tensors(made).items()})
+        # Programs of earlier stacks are captured already; kept, they would count towards the compiler's limit.
+        torch.compiler.reset()
         self.loss = torch.compile(partial(_losses, model, optimizer), fullgraph=True, dynamic=False)
         self.update = torch.compile(self._update, fullgraph=True, dynamic=False)
         self._record()
 
-    def take(self, first: int, factors: Sequence[float]) -> None:
+    def take(self, first: int, factors: Factors) -> None:
         steps = torch.arange(first, first + WINDOW)
         self.rounded.copy_(self.optimizer.matrices.values)
         self.numbers.copy_(steps + 1)
-        self.factors[: len(factors)] = torch.tensor(factors)
+        self.factors[: len(factors)] = torch.tensor(factors).view(len(factors), -1)
         self.first_problem.fill_(first * self.batch)
         self.cursor.zero_()
         self.fill.replay()
@@ -87,7 +95,7 @@ class GraphSteps:
         number, factor = (table.index_select(0, self.cursor) for table in (self.numbers, self.factors))
         losses = self.loss(leaves, batch, self.dropout(number.long() - 1))
         gradients = torch.autograd.grad(losses.sum(), leaves)
-        self.update(list(gradients), number, factor)
+        self.update(list(gradients), number, factor.mT)
         self.losses.add(losses.detach())
         self.cursor += 1
 

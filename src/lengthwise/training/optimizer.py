@@ -53,7 +53,8 @@ class Optimizer:
 
     @torch.no_grad()
     def step(self, number: int | Tensor, factor: float | Tensor) -> Tensor:
-        """Update after the backward pass of step `number` (from 1), with learning rates scaled by `factor`.
+        """Update after the backward pass of step `number` (from 1), with learning rates scaled by `factor`, one
+        for all members or one each [M, 1].
 
         Returns the gradient norm of each member [M], before clipping.
         """
@@ -130,10 +131,11 @@ def muon(
 
 
 def learning_rate_factor(config: TrainingConfig, step: int, progress: float) -> float:
-    """The schedule's factor at a step (from 0), with `progress` the share of training that is over."""
+    """The schedule's factor at a step (from 0), with `progress` the share of training, or of the schedule wsd's
+    cool-down, that is over: negative before that starts."""
     rise = min(1.0, (step + 1) / config.warmup) if config.warmup else 1.0
-    if config.schedule == "linear":
-        return rise * max(0.0, 1 - progress)
+    if config.schedule in ("linear", "wsd"):
+        return rise * min(1.0, max(0.0, 1 - progress))
     if config.schedule == "cosine":
         return rise * (0.1 + 0.9 * (1 + math.cos(math.pi * min(1.0, progress))) / 2)
     return rise

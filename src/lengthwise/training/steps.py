@@ -35,6 +35,10 @@ class Dropout:
         return Noise.of_step(self.keys, number, self.rates) if self.drops else None
 
 
+Factors = Sequence[float] | Sequence[Sequence[float]]
+"""What learning rates are multiplied by, step by step: one number for all members, or one for each."""
+
+
 class Losses:
     """Each member's loss, summed up since it was last looked at."""
 
@@ -62,8 +66,8 @@ class Steps(Protocol):
     most: int
     """Steps that may be taken at once."""
 
-    def take(self, first: int, factors: Sequence[float]) -> None:
-        """Take steps `first`, `first` + 1, ..., one per factor of the learning rate."""
+    def take(self, first: int, factors: Factors) -> None:
+        """Take steps `first`, `first` + 1, ..., one per entry of `factors`."""
         ...
 
     def alive(self) -> list[bool]: ...
@@ -79,9 +83,10 @@ class PlainSteps:
         self.batch, self.dropout = batch, dropout
         self.losses = Losses(model.members, model.device)
 
-    def take(self, first: int, factors: Sequence[float]) -> None:
+    def take(self, first: int, factors: Factors) -> None:
         self.model.train()
-        for number, factor in enumerate(factors, start=first):
+        columns = torch.tensor(factors, device=self.model.device).unsqueeze(-1)
+        for number, factor in enumerate(columns, start=first):
             losses = answer_losses(self.model, self.data(number * self.batch), self.dropout(number))
             losses.sum().backward()
             self.optimizer.step(number + 1, factor)

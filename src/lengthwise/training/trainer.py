@@ -37,6 +37,8 @@ class Progress:
     """Over how many steps that mean was taken."""
     alive: list[bool] = field(default_factory=list[bool])
     """Whether each member's gradients have stayed finite."""
+    learned_at: list[int | None] = field(default_factory=list[int | None])
+    """The step from which each member's learning rate falls, under the schedule wsd."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Callbacks:
     """What happens between steps."""
 
     evaluate: Callable[[Progress], Sequence[float]]
-    """Measure and record; return each member's accuracy on its training domain."""
+    """Measure and record; return each member's lowest accuracy on the lengths of its training domain."""
     finish: Callable[[Progress], None]
     """The same in full detail, once, after the last step."""
     checkpoint: Callable[[Progress], None]
@@ -54,9 +56,12 @@ class Callbacks:
 
 
 class Trainer:
+    """Members of a stack end together, but under the schedule wsd each has a cool-down of its own: when that is
+    over its learning rate is zero, so that it stays as it is while others go on."""
+
     def __init__(self, model: GPT, steps: Steps, config: TrainingConfig) -> None:
         self.model, self.steps, self.config = model, steps, config
-        self.progress = Progress(alive=[True] * model.members)
+        self.progress = Progress(alive=[True] * model.members, learned_at=[None] * model.members)
 
     def state(self) -> dict[str, Tensor]:
         """Every tensor that what follows depends on, each with its leading member axis."""
@@ -72,10 +77,8 @@ class Trainer:
         while not self._over():
             self._advance()
             callbacks.after_step(self.progress)
-            if self._due(self.config.evaluate_every):
-                accuracies = self._measure(callbacks.evaluate)
-                if self.config.target is not None and min(accuracies) >= self.config.target:
-                    break
+            if self._due(self.config.evaluate_every) and self._reached(self._measure(callbacks.evaluate)):
+                break
             if callbacks.stop():
                 self._checkpoint(callbacks)
                 return
@@ -85,17 +88,64 @@ class Trainer:
         self.progress.finished = True
         self._checkpoint(callbacks)
 
+    def steps_taken(self) -> list[int]:
+        """How many steps have changed each member."""
+        ends = (self._end(k) for k in range(self.model.members))
+        return [min(self.progress.step, end) for end in ends]
+
+    def _reached(self, accuracies: Sequence[float]) -> bool:
+        """Whether training stops here; the schedule wsd only starts the cool-down of those that have learned."""
+        if self.config.target is None:
+            return False
+        learned = [accuracy >= self.config.target for accuracy in accuracies]
+        if self.config.schedule != "wsd":
+            return all(learned)
+        for k, done in enumerate(learned):
+            if done and self.progress.learned_at[k] is None:
+                self.progress.learned_at[k] = self.progress.step
+        return False
+
     def _advance(self) -> None:
         """As many steps as can be taken at once: up to the next evaluation, checkpoint or the end."""
         start, step = time.perf_counter(), self.progress.step
+        if self.config.schedule == "wsd" and self._no_time_left():
+            self.progress.learned_at = [step if at is None else at for at in self.progress.learned_at]
         ends = [every - step % every for every in (self.config.evaluate_every, self.config.checkpoint_every)]
-        count = min(self.steps.most, self.config.steps - step, *ends)
-        shares = [self._share_done() + k / self.config.steps for k in range(count)]
-        self.steps.take(
-            step, [learning_rate_factor(self.config, step + k, share) for k, share in enumerate(shares)]
-        )
+        count = min(self.steps.most, self._last_end() - step, *ends)
+        self.steps.take(step, [self._factors(step, k) for k in range(count)])
         self.progress.step += count
         self.progress.seconds += time.perf_counter() - start
+
+    def _factors(self, step: int, ahead: int) -> list[float]:
+        """What each member's learning rates are multiplied by, `ahead` steps from here."""
+        share = self._share_done() + ahead / self.config.steps
+        return [
+            learning_rate_factor(self.config, step + ahead, self._decay(k, step + ahead, share))
+            for k in range(self.model.members)
+        ]
+
+    def _decay(self, member: int, step: int, share: float) -> float:
+        """How much of the schedule's decay lies behind a member."""
+        if self.config.schedule != "wsd":
+            return share
+        return 1 - (self._end(member) - step) / self.config.cooldown
+
+    def _end(self, member: int) -> int:
+        """The step with which a member's training ends, as far as is known."""
+        learned_at = self.progress.learned_at[member]
+        end = self.config.steps if learned_at is None else learned_at + self.config.cooldown
+        return min(end, self.config.steps)
+
+    def _last_end(self) -> int:
+        ends = [self._end(k) for k, alive in enumerate(self.progress.alive) if alive]
+        return max(ends, default=self.config.steps)
+
+    def _no_time_left(self) -> bool:
+        """Whether the cool-down has to start now to end with the seconds that training may take."""
+        if self.config.seconds is None or self.progress.step == 0:
+            return False
+        step_seconds = self.progress.seconds / self.progress.step
+        return self.config.seconds - self.progress.seconds <= self.config.cooldown * step_seconds
 
     def _share_done(self) -> float:
         by_steps = self.progress.step / self.config.steps
@@ -103,6 +153,8 @@ class Trainer:
         return max(by_steps, by_time)
 
     def _over(self) -> bool:
+        if self.config.schedule == "wsd":
+            return self.progress.step >= self._last_end()
         return self._share_done() >= 1
 
     def _due(self, every: int) -> bool:

@@ -31,8 +31,8 @@ class Reproduce:
     preset: str = "fast"
     """Hyperparameters: fast, or paper for the paper's own."""
     seeds: int | None = None
-    """Train every row with this many seeds, the first being 1, or higher where lower ones were tuned on; 0 is the
-    one seed to tune on, which no table shows. Default: the recipe's own number, mostly 1."""
+    """Train every row with this many seeds, from the recipe's first one that nothing was tuned on; 0 is the one seed
+    to tune on, which no table shows. Default: the recipe's own number (1 or 3), in small 1."""
     only: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     """Train this row alone; may be given more than once."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
@@ -69,7 +69,7 @@ class Reproduce:
 
         small = " (in small)" if setting.laptop else ""
         console.print(f"[bold]{recipe.name}[/]: {escape(recipe.purpose)}{small}", soft_wrap=True)
-        seeds = recipe.seeds if self.seeds is None else self.seeds
+        seeds = recipe.usual_seeds(setting) if self.seeds is None else self.seeds
         order = Order(setting=setting, seeds=seeds, only=self.only, device=self.device)
         views = [RunView(folder) for folder in reproduce(recipe, order, out, console)]
         console.print(row_table(views))

@@ -1,6 +1,6 @@
 """How much of what is tested training has met: expected shares, from how training draws its problems.
 
-Shapes: N problems, W operand digits.
+Shapes: N problems, W operand digits, P phases of training.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from lengthwise.tokens.fixed import enumerate_pairs
 from lengthwise.tokens.reserve import into_test, is_reserved, low_digits, reserves
 from lengthwise.tokens.sampling import part_shares
 
-CURRICULUM_STEPS = 64
+CURRICULUM_STEPS = 16
 """In how many steps a falling share of zeros is followed."""
 
 
@@ -54,59 +54,58 @@ def seen_share_of_pairs(member: MeasuredMember, a: Tensor, b: Tensor) -> float:
 
 def chance_seen(member: MeasuredMember, a: Tensor, b: Tensor) -> Tensor:
     """How likely training has met each pair: float64 [N]; reserved ones it never meets, nor those outside."""
+    a, b = a.cpu(), b.cpu()
     if member.data.samples is not None:
         return _met_in_fixed_set(member, a, b)
-    unmet = torch.zeros(len(a), dtype=torch.float64, device=a.device)
-    for draws, share in _phases(member):
-        # A pair that is the only one of its part has chance 1, whose logarithm is minus infinity.
-        unmet += draws * torch.log1p(-_chance(member, a, b, share))
+    draws, shares = _phases(member)
+    # A pair that is the only one of its part has chance 1, whose logarithm is minus infinity.
+    unmet = (draws * torch.log1p(-_chance(member, a, b, shares))).sum(0)
     return 1 - unmet.exp()
 
 
-def _phases(member: MeasuredMember) -> Iterator[tuple[int, float]]:
-    """Stretches of training: how many problems were drawn, and the share of free digits that were set to zero."""
-    sparse, done = member.data.sparse_digits, 0
+def _phases(member: MeasuredMember) -> tuple[Tensor, Tensor]:
+    """Stretches of training [P, 1]: how many problems were drawn, and the share of free digits set to zero."""
+    sparse, done, phases = member.data.sparse_digits, 0, [(0, 0.0)]
     if sparse is not None:
         for k in range(CURRICULUM_STEPS):
             end = min(member.draws, sparse.problems * (k + 1) // CURRICULUM_STEPS)
-            middle = (done + end) / 2
-            if end > done:
-                yield end - done, sparse.share * (1 - middle / sparse.problems)
-            done = max(done, end)
-    if member.draws > done:
-        yield member.draws - done, 0.0
+            phases.append((end - done, sparse.share * (1 - (done + end) / 2 / sparse.problems)))
+            done = end
+    phases.append((member.draws - done, 0.0))
+    draws, shares = torch.tensor(phases, dtype=torch.float64).T.unsqueeze(-1)
+    return draws, shares
 
 
-def _chance(member: MeasuredMember, a: Tensor, b: Tensor, share: float) -> Tensor:
-    """How likely one draw is each pair, where free digits are set to zero with probability `share`."""
+def _chance(member: MeasuredMember, a: Tensor, b: Tensor, shares: Tensor) -> Tensor:
+    """How likely one draw is each pair [P, N], with free digits set to zero with probability `shares` [P, 1]."""
     base, mode = member.train.base, member.data.sampling
     reserved = is_reserved(a, b, base)
     others = base ** low_digits(base) - 1
-    chance = torch.zeros(len(a), dtype=torch.float64, device=a.device)
+    chance = torch.zeros(len(shares), len(a), dtype=torch.float64)
     for weight, part in zip(part_shares(member.train, mode), member.train.parts, strict=True):
-        own = _drawn(part, mode, share, a, b)
+        own = _drawn(part, mode, shares, a, b)
         if reserves(part):  # a reserved pair is moved to one of its neighbours
             moved = into_test(a, b, torch.ones_like(reserved), base)
-            own = own + _drawn(part, mode, share, moved, b) / others
+            own = own + _drawn(part, mode, shares, moved, b) / others
         chance += float(weight) * own
     return chance * ~reserved
 
 
-def _drawn(part: Part, mode: str, share: float, a: Tensor, b: Tensor) -> Tensor:
-    """How likely a part's sampling gives each pair [N], before any is moved out of the reserve."""
-    chance = torch.zeros(len(a), dtype=torch.float64, device=a.device)
-    if a.shape[-1] < part.length:
+def _drawn(part: Part, mode: str, shares: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """How likely a part's sampling gives each pair [P, N], before any is moved out of the reserve."""
+    chance = torch.zeros(len(shares), len(a), dtype=torch.float64)
+    if not _within(part, a, b).any():
         return chance
     if mode == "chains":
-        return _drawn_by_chain(part, a, b)
+        return chance + _drawn_by_chain(part, a, b)
     for case in _cases(part, mode):
-        chances = (_number_chance(case, o, digits, part.base, share) for o, digits in enumerate((a, b)))
-        chance += case.probability * torch.stack([*chances]).prod(0)
+        of_a, of_b = (_number_chance(case, o, digits, part.base, shares) for o, digits in enumerate((a, b)))
+        chance += case.probability * of_a * of_b
     return chance
 
 
 def _drawn_by_chain(part: Part, a: Tensor, b: Tensor) -> Tensor:
-    counts = torch.tensor(chain_counts(part), dtype=torch.float64, device=a.device)
+    counts = torch.tensor(chain_counts(part), dtype=torch.float64)
     of_pair = counts[longest_chain(a, b, part.base).long().clamp(max=len(counts) - 1)]
     return _within(part, a, b) / (of_pair * (counts > 0).sum())
 
@@ -146,24 +145,23 @@ def _cases(part: Part, mode: str) -> Iterator[Case]:
     yield Case(one, (n, n), (zero, some), (True, False))
 
 
-def _number_chance(case: Case, operand: int, digits: Tensor, base: int, share: float) -> Tensor:
-    """How likely an operand has these digits [N, W]."""
+def _number_chance(case: Case, operand: int, digits: Tensor, base: int, shares: Tensor) -> Tensor:
+    """How likely an operand has these digits [N, W]: [P, N]."""
     length, leads = case.lengths[operand], case.leads[operand]
-    free = torch.full((base,), (1 - share) / base, dtype=torch.float64, device=digits.device)
-    free[0] += share
-    zeroed = share if case.may_be_zero[operand] else 0.0
-    lead = torch.zeros_like(free)
-    lead[leads.start : leads.stop] = (1 - zeroed) / len(leads)
-    lead[0] += zeroed
-    below, top = digits[:, : length - 1].long(), digits[:, length - 1].long()
-    return free[below].prod(-1) * lead[top] * ~digits[:, length:].any(-1)
+    below, top = digits[:, : length - 1], digits[:, length - 1]
+    zeros = (below == 0).sum(-1)
+    free = (shares + (1 - shares) / base) ** zeros * ((1 - shares) / base) ** (length - 1 - zeros)
+    zeroed = shares if case.may_be_zero[operand] else torch.zeros_like(shares)
+    is_lead = (top >= leads.start) & (top < leads.stop)
+    lead = (1 - zeroed) / len(leads) * is_lead + zeroed * (top == 0)
+    return free * lead * ~digits[:, length:].any(-1)
 
 
 def _met_in_fixed_set(member: MeasuredMember, a: Tensor, b: Tensor) -> Tensor:
     """Of a fixed set nine tenths are trained on, each as likely as the others to be drawn."""
     held = _held(member)
     trained = 0.9 * sum(held)
-    chance = torch.zeros(len(a), dtype=torch.float64, device=a.device)
+    chance = torch.zeros(len(a), dtype=torch.float64)
     for count, part in zip(held, member.train.parts, strict=True):
         in_set = count / sum(held) / part.size * _kept_back(part)
         chance += _within(part, a, b) * in_set

@@ -9,8 +9,7 @@ from lengthwise.experiments.recipes.dependence import DEPENDENCE
 from lengthwise.experiments.recipes.dynamics import ACCURACY_BY_DOMAIN, DIGIT_ACCURACY, DIGIT_DYNAMICS
 from lengthwise.experiments.recipes.jelassi import JELASSI
 from lengthwise.experiments.recipes.long_encodings import LONG_ENCODINGS
-from lengthwise.experiments.recipes.modular_addition import MODULAR_ADDITION
-from lengthwise.experiments.recipes.modular_multiplication import MODULAR_MULTIPLICATION
+from lengthwise.experiments.recipes.modular import MODULAR_ADDITION, MODULAR_MULTIPLICATION
 from lengthwise.experiments.recipes.modular_relative import MODULAR_RELATIVE
 from lengthwise.experiments.recipes.multiplication import MULTIPLICATION
 from lengthwise.experiments.recipes.multiplication_relative import MULTIPLICATION_RELATIVE

@@ -2,19 +2,9 @@
 
 from lengthwise.experiments.config import RunConfig
 from lengthwise.experiments.recipes.laptop import small
-from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning, full_scale
+from lengthwise.experiments.recipes.recipe import FRESH_SEED, FRESH_SEEDS, Recipe, Row, Setting, full_scale
 
-TUNING = Tuning(steps=5_000, batch=256, dropout=0.1, decay=0.1)
-ROWS: dict[str, Tuning] = {
-    "D4": TUNING,
-    "B4": TUNING,
-    "D5": TUNING,
-    "D6": TUNING,
-    "D7": TUNING,
-    "D4+D5": TUNING,
-    "D5+D6": TUNING,
-    "D6+D7": TUNING,
-}
+ROWS = ("D4", "B4", "D5", "D6", "D7", "D4+D5", "D5+D6", "D6+D7")
 LAPTOP_ROWS = ("B2", "D1+D2")
 PAPER_SAMPLES = {"D6+D7": 120_000}
 MEASURED = {"dependence": True}
@@ -29,10 +19,16 @@ def rows(setting: Setting) -> list[Row]:
 def config(setting: Setting, train: str) -> RunConfig:
     if setting.laptop:
         return small("add", train).changed(evaluation=MEASURED)
-    run = full_scale(setting, "add", train, "D1..9", ROWS[train]).changed(evaluation=MEASURED)
+    run = full_scale(setting, "add", train, "D1..9").changed(evaluation=MEASURED)
     if setting.preset == "paper" and train in PAPER_SAMPLES:
         return run.changed(data={"samples": PAPER_SAMPLES[train]})
     return run
 
 
-ADDITION = Recipe("addition", "both tables on addition, against truth and against truncated operands", rows)
+ADDITION = Recipe(
+    "addition",
+    "both tables on addition, against truth and against truncated operands",
+    rows,
+    seeds=FRESH_SEEDS,
+    first_seed=FRESH_SEED,
+)

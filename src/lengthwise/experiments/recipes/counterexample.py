@@ -3,12 +3,11 @@
 from lengthwise.experiments.config import RunConfig
 from lengthwise.experiments.recipes import addition
 from lengthwise.experiments.recipes.laptop import small
-from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, full_scale
+from lengthwise.experiments.recipes.recipe import FRESH_SEED, FRESH_SEEDS, Recipe, Row, Setting, full_scale
 
 # What a row is called, and what it is trained on.
 ROWS = {"D4-lead6": "D4[lead>=6]", "D1..9": "D1..9"}
 LAPTOP_ROWS = {"D2-lead3": "D2[lead>=3]", "D1..3": "D1..3"}
-TUNING = addition.TUNING
 
 
 def rows(setting: Setting) -> list[Row]:
@@ -22,10 +21,14 @@ def rows(setting: Setting) -> list[Row]:
 
 
 def config(setting: Setting, train: str) -> RunConfig:
-    run = small("add", train) if setting.laptop else full_scale(setting, "add", train, "D1..9", TUNING)
+    run = small("add", train) if setting.laptop else full_scale(setting, "add", train, "D1..9")
     return run.changed(evaluation=addition.MEASURED)
 
 
 COUNTEREXAMPLE = Recipe(
-    "counterexample", "what D4[lead>=6] and B4 do below their length; the same model on D1..9 can do it all", rows
+    "counterexample",
+    "what D4[lead>=6] and B4 do below their length; the same model on D1..9 can do it all",
+    rows,
+    seeds=FRESH_SEEDS,
+    first_seed=FRESH_SEED,
 )

@@ -1,7 +1,7 @@
 """Which operand digits an answer digit depends on: rows of the four tables, asked by intervention."""
 
-from lengthwise.experiments.recipes import addition, modular_addition, modular_multiplication, multiplication
-from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting
+from lengthwise.experiments.recipes import addition, modular, multiplication
+from lengthwise.experiments.recipes.recipe import FRESH_SEED, FRESH_SEEDS, Recipe, Row, Setting
 
 CHOSEN = {
     "addition-D4",
@@ -18,8 +18,14 @@ LAPTOP_CHOSEN = {"addition-D1+D2", "modular-addition-p35", "modular-addition-p36
 
 def rows(setting: Setting) -> list[Row]:
     chosen = LAPTOP_CHOSEN if setting.laptop else CHOSEN
-    tables = (addition, modular_addition, multiplication, modular_multiplication)
-    return [row for table in tables for row in table.rows(setting) if row.name in chosen]
+    tables = (addition.rows, modular.addition_rows, multiplication.rows, modular.multiplication_rows)
+    return [row for rows_of in tables for row in rows_of(setting) if row.name in chosen]
 
 
-DEPENDENCE = Recipe("dependence", "how often changing operand digit j changes answer digit i, beside theory", rows)
+DEPENDENCE = Recipe(
+    "dependence",
+    "how often changing operand digit j changes answer digit i, beside theory",
+    rows,
+    seeds=FRESH_SEEDS,
+    first_seed=FRESH_SEED,
+)

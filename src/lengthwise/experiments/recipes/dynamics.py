@@ -1,7 +1,7 @@
 """Three models watched closely while they learn: what the figures on accuracy, digits and R2 are drawn from."""
 
 from lengthwise.experiments.config import RunConfig
-from lengthwise.experiments.recipes import modular_addition, modular_multiplication, multiplication
+from lengthwise.experiments.recipes import modular, multiplication
 from lengthwise.experiments.recipes.laptop import small
 from lengthwise.experiments.recipes.recipe import Recipe, Row, Setting, Tuning, full_scale
 
@@ -35,8 +35,12 @@ def each_and_all(longest: int) -> str:
 
 
 def digit_accuracy_rows(setting: Setting) -> list[Row]:
-    tables = (modular_addition, multiplication, modular_multiplication)
-    return [*rows(setting), *(row for table in tables for row in table.rows(setting))]
+    return [
+        *rows(setting),
+        *modular.addition_rows(setting),
+        *multiplication.rows(setting),
+        *modular.multiplication_rows(setting),
+    ]
 
 
 ACCURACY_BY_DOMAIN = Recipe("accuracy-by-domain", "accuracy on D1 to D9 through training, for D4, D5, D4+D5", rows)

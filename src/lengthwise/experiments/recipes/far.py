@@ -3,7 +3,7 @@
 from typing import Any
 
 from lengthwise.experiments.config import RunConfig
-from lengthwise.experiments.recipes.presets import fast
+from lengthwise.experiments.recipes.presets import muon
 from lengthwise.experiments.recipes.recipe import Tuning
 
 # Sums column by column: one layer that attends by place alone, all places alike. Then nothing in a long number is
@@ -37,7 +37,7 @@ def far(
     The rest is the preset `fast`: these are no rows of the paper, so that its own has no say here.
     """
     packing = "concatenated" if row else "lines"
-    start = fast(task, "nano").changed(encoding=encoding, layout=layout, train=train, test=test)
+    start = muon(task, "nano").changed(encoding=encoding, layout=layout, train=train, test=test)
     return tuning.applied(start).changed(
         model={**ATTENTION, **model},
         data={"sampling": "balanced", "packing": packing, "row_tokens": row},

@@ -3,7 +3,7 @@
 from typing import Any
 
 from lengthwise.experiments.config import RunConfig
-from lengthwise.experiments.recipes.presets import fast
+from lengthwise.experiments.recipes.presets import muon
 
 # Position embeddings that outweigh tokens, many heads, and decay of the embeddings at a high learning rate of
 # their own make a small model ignore digits it never saw; a larger base helps too (docs/log.md).
@@ -22,7 +22,7 @@ PRODUCTS: dict[str, Any] = {
 def small(task: str, train: str, test: str = "D1..3") -> RunConfig:
     """A run that learns operands of up to two digits in a minute, tested one length above."""
     return (
-        fast(task, "nano")
+        muon(task, "nano")
         .changed(
             train=train,
             test=test,

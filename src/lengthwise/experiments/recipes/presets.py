@@ -35,15 +35,36 @@ def paper(task: str, size: str = "mini") -> RunConfig:
     )
 
 
-def fast(task: str, size: str = "mini") -> RunConfig:
-    """What converges in a fraction of the steps: Muon, larger embeddings, a head of its own, fresh problems.
-
-    Dropout and decay are what makes a model ignore digits it never saw.
-    """
+def muon(task: str, size: str = "mini") -> RunConfig:
+    """What takes a fraction of the paper's steps: Muon, larger embeddings, an untied head, fresh problems."""
     return RunConfig(
         task=task,
         model=ModelConfig.named(size, dropout=0.1, tied=False, embedding_std=0.3),
         training=TrainingConfig(),
+    )
+
+
+def fast(task: str, size: str = "mini") -> RunConfig:
+    """One recipe for every task: it converges, and makes a model ignore digits it never saw.
+
+    Position embeddings that outweigh tokens, weight decay and dropout let attention go by position alone, so that
+    longer operands change nothing. Sparse digits take the model off the plateaus where it knows only part of an
+    answer. Training ends a fixed number of steps after every training length is learned, as what lies beyond
+    these lengths settles later.
+    """
+    return muon(task, size).changed(
+        model={"position_std": 3.0},
+        data={"sparse": 0.8, "sparse_problems": 2_000_000},
+        training={
+            "batch": 512,
+            "weight_decay": 0.1,
+            "schedule": "wsd",
+            "target": 0.99,
+            "cooldown": 2_000,
+            "steps": 16_000,
+            "evaluate_every": 500,
+            "checkpoint_every": 2_500,
+        },
     )
 
 

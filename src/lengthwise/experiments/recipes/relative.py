@@ -5,7 +5,7 @@ from typing import Any
 from lengthwise.experiments.config import RunConfig
 from lengthwise.experiments.recipes import far
 from lengthwise.experiments.recipes.laptop import small
-from lengthwise.experiments.recipes.presets import fast
+from lengthwise.experiments.recipes.presets import muon
 from lengthwise.experiments.recipes.recipe import Tuning
 
 DISTANCE = ("rotary", "alibi", "t5", "shaw", "fire")
@@ -31,7 +31,7 @@ LAPTOP_TRAINING: dict[str, Any] = {"steps": 1_200, "batch": 48, "learning_rate":
 
 def run(task: str, train: str, test: str, encoding: str, tuning: Tuning, **changes: Any) -> RunConfig:
     """At full scale. These experiments are ours, so they start from the preset `fast` whatever was asked for."""
-    start = fast(task, SIZE).changed(train=train, test=test, encoding=encoding, evaluation=MEASURED, **changes)
+    start = muon(task, SIZE).changed(train=train, test=test, encoding=encoding, evaluation=MEASURED, **changes)
     return tuning.applied(start).changed(model=SHAPE)
 
 

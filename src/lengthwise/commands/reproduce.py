@@ -31,7 +31,7 @@ class Reproduce:
     preset: str = "fast"
     """Hyperparameters: fast, or paper for the paper's own."""
     seeds: int | None = None
-    """Train every row with this many seeds, from the recipe's first one that nothing was tuned on; 0 is the one seed
+    """Train every row with this many seeds, from the recipe's first that nothing was tuned on; 0 is the one seed
     to tune on, which no table shows. Default: the recipe's own number (1 or 3), in small 1."""
     only: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     """Train this row alone; may be given more than once."""

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from lengthwise.errors import InputError
+from lengthwise.model.attention import softmax_attention
 from lengthwise.model.config import ModelConfig
-from lengthwise.model.gpt import _mix
 from lengthwise.model.layers import Initializer
 from lengthwise.model.positions import find_encoding
 
@@ -28,7 +28,7 @@ def draw(heads, length):
 def attend(encoding, q, k, v, positions):
     """[M, B, H, T, D], by the encoding."""
     q, k, bias = encoding.attend(q, k, encoding.relate(positions, positions))
-    return _mix(q, k, v, bias, None)
+    return softmax_attention(q, k, v, bias, None)
 
 
 @torch.no_grad()

@@ -12,7 +12,7 @@ from torch import Tensor
 from lengthwise.errors import InputError
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Initializer
-from lengthwise.model.positions.kinds import AddedEncoding, IndexEncoding
+from lengthwise.model.positions.encoding import AddedEncoding, IndexEncoding
 
 LONGEST = 10_000.0
 

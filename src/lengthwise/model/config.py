@@ -100,10 +100,8 @@ class ModelConfig(Config):
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Self:
         if self.width % self.heads:
-            raise InputError(
-                f"heads {self.heads} do not divide width {self.width}: "
-                f"allowed are {', '.join(str(n) for n in range(1, self.width + 1) if self.width % n == 0)}"
-            )
+            divisors = ", ".join(str(n) for n in range(1, self.width + 1) if self.width % n == 0)
+            raise InputError(f"heads {self.heads} does not divide width {self.width} (choose from {divisors})")
         return self
 
     @model_validator(mode="after")
@@ -144,5 +142,5 @@ class ModelConfig(Config):
     def named(cls, name: str, **changes: Any) -> Self:
         """A size by its name, with changes."""
         if name not in SIZES:
-            raise InputError(f"unknown model size {name!r}: allowed are {', '.join(SIZES)}")
+            raise InputError(f"unknown size {name!r} (choose from {', '.join(SIZES)})")
         return cls(**{**SIZES[name], **changes})

@@ -194,7 +194,9 @@ class GPT(nn.Module):
             return torch.bfloat16 if self.device.type == "cuda" else torch.float32
         # Some CPUs announce bfloat16 instructions that kill the process.
         if self.device.type == "cpu" and self._requested_dtype != torch.float32:
-            raise InputError(f"compute dtype {self._requested_dtype} on a CPU: allowed is torch.float32")
+            raise InputError(
+                f"compute dtype {self._requested_dtype} is not supported on a CPU (choose torch.float32)"
+            )
         return self._requested_dtype
 
     def cache(self, batch: int, length: int) -> Cache:

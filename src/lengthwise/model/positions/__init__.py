@@ -65,13 +65,13 @@ def find_encoding(name: str) -> type[Encoding]:
     kind = ENCODINGS.get(name.removeprefix(PREFIX))
     if kind is None:
         raise InputError(
-            f"unknown encoding {name!r}: allowed are {', '.join(ENCODINGS)}, and {PREFIX}NAME of some of them"
+            f"unknown encoding {name!r} (choose from {', '.join(ENCODINGS)}, and {PREFIX}NAME for some of them)"
         )
     if not name.startswith(PREFIX):
         return kind
     if not issubclass(kind, IndexEncoding):
         allowed = [PREFIX + n for n, k in ENCODINGS.items() if issubclass(k, IndexEncoding)]
-        raise InputError(f"{name!r} does not number tokens by index: allowed are {', '.join(allowed)}")
+        raise InputError(f"{name!r} does not number tokens by index (choose from {', '.join(allowed)})")
     return randomized(kind)
 
 

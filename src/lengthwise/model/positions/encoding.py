@@ -90,8 +90,8 @@ class Encoding(nn.Module, ABC):
         waiting for the device."""
         if self.rows is not None and needed > self.rows:
             raise InputError(
-                f"{needed} positions do not fit in a table of {self.rows} rows: "
-                f"allowed are shorter problems or a model context of {needed} or more"
+                f"{needed} positions do not fit in a table of {self.rows} rows; "
+                f"try shorter problems or --model.context {needed}"
             )
 
 

@@ -236,9 +236,7 @@ def test_cuda_computes_in_bfloat16_and_agrees_with_the_cpu():
 
 def test_context_asks_for_rows_and_is_refused_when_short():
     assert build(rows=12, context=30).encoding.rows == 30
-    with pytest.raises(
-        InputError, match="12 positions do not fit in a table of 11 rows"
-    ):
+    with pytest.raises(InputError, match="12 positions do not fit in a table of 11 rows"):
         build(rows=12, context=11)
 
 

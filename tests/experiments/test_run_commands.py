@@ -149,8 +149,8 @@ def test_a_run_of_an_earlier_version_is_taken_up(tmp_path):
     ("options", "named"),
     [
         (["--encoding", "rotary", "--model.position-waves"], "'rotary'"),
-        (["--encoding", "coupled", "--model.place-attention"], "without position_waves"),
-        (["--encoding", "coupled", "--model.position-waves", "--model.width", "30"], "heads of 5"),
+        (["--encoding", "coupled", "--model.place-attention"], "requires position_waves"),
+        (["--encoding", "coupled", "--model.position-waves", "--model.width", "30"], "even head width"),
     ],
 )
 def test_waves_that_do_not_fit_leave_no_folder(capsys, tmp_path, monkeypatch, options, named):

@@ -29,7 +29,7 @@ from lengthwise.model.config import ModelConfig
             {"task": "mul", "train": "1..4x2", "test": "9x2", "data": {"answer_width": 10}},
             ("answer_width 10", "allowed is 11 or more", "mul", "9 digits"),
         ),
-        ({"model": {"heads": 5, "width": 384}}, ("heads 5", "384", "allowed are 1, 2, 3, 4, 6")),
+        ({"model": {"heads": 5, "width": 384}}, ("heads 5", "384", "choose from 1, 2, 3, 4, 6")),
         ({"model": {"heads": 0}}, ("heads", "0")),
         ({"model": {"dropout": 1.0}}, ("dropout", "1.0")),
         ({"training": {"optimizer": "sgd"}}, ("optimizer", "'sgd'", "adamw", "muon")),
@@ -57,7 +57,7 @@ def test_a_task_is_needed():
 
 
 def test_an_unknown_size_and_an_unknown_preset():
-    with pytest.raises(InputError, match=r"'huge': allowed are nano, micro, mini"):
+    with pytest.raises(InputError, match=r"'huge' \(choose from nano, micro, mini\)"):
         ModelConfig.named("huge")
     with pytest.raises(InputError, match=r"'slow': allowed are .*fast.*"):
         preset("slow", "add")

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from lengthwise.errors import InputError
+from lengthwise.model.attention import softmax_attention
 from lengthwise.model.config import ModelConfig
-from lengthwise.model.gpt import _mix
 from lengthwise.model.layers import Initializer
 from lengthwise.model.positions import find_encoding
 
@@ -28,7 +28,7 @@ def draw(heads, length):
 def attend(encoding, q, k, v, positions):
     """[M, B, H, T, D], by the encoding."""
     q, k, bias = encoding.attend(q, k, encoding.relate(positions, positions))
-    return _mix(q, k, v, bias, None)
+    return softmax_attention(q, k, v, bias, None)
 
 
 @torch.no_grad()
@@ -139,10 +139,10 @@ def test_fire_in_blocks_is_fire_at_once():
 
 @pytest.mark.parametrize("name", ["rotary", "randomized:rotary"])
 def test_rotary_refuses_heads_of_odd_width(name):
-    with pytest.raises(InputError, match="waves come in pairs and the width of a head is 3: allowed are even"):
+    with pytest.raises(InputError, match=r"the width of a head must be even, .* and is 3"):
         build(name, heads=16)
 
 
 def test_sinusoidal_refuses_an_odd_width():
-    with pytest.raises(InputError, match="waves come in pairs and width is 9"):
+    with pytest.raises(InputError, match=r"width must be even, .* and is 9"):
         find_encoding("sinusoidal")(ModelConfig(width=9, heads=1), 9, Initializer([0]))

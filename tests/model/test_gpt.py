@@ -8,10 +8,11 @@ import torch
 from torch.nn import functional
 
 from lengthwise.errors import InputError
-from lengthwise.model import gpt
+from lengthwise.model import attention, gpt
+from lengthwise.model.attention import Pass, softmax_attention
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.dropout import Noise, drop
-from lengthwise.model.gpt import GPT, Pass, _mix
+from lengthwise.model.gpt import GPT
 
 VOCABULARY = 16
 
@@ -24,6 +25,11 @@ def build(seeds=(1, 2, 3), rows=12, *, size="nano", compute_dtype=None, **change
 def batch(members, tokens=12, size=5):
     ids = torch.randint(VOCABULARY, (members, size, tokens), generator=torch.Generator().manual_seed(0))
     return ids, torch.arange(tokens).view(1, 1, -1)
+
+
+def whole_pass(model, positions):
+    """Over all tokens at once."""
+    return Pass(model.encoding, None, positions, positions, positions.shape[-1], torch.float32)
 
 
 def disturb(model):
@@ -193,6 +199,7 @@ def test_dropout_is_at_nanogpts_four_places(monkeypatch):
         return drop(x, given)
 
     monkeypatch.setattr(gpt, "drop", spy)
+    monkeypatch.setattr(attention, "drop", spy)
     model = build()
     model(*batch(3), noise=noise([0.25] * 3))
     activations, weights = (3, 5, 12, 48), (3, 5, 3, 12, 12)
@@ -201,7 +208,7 @@ def test_dropout_is_at_nanogpts_four_places(monkeypatch):
 
 def test_a_cpu_refuses_bfloat16():
     model = build(compute_dtype=torch.bfloat16)
-    with pytest.raises(InputError, match=r"bfloat16 on a CPU: allowed is torch\.float32"):
+    with pytest.raises(InputError, match=r"bfloat16 is not supported on a CPU \(choose torch\.float32\)"):
         model(*batch(3))
     with pytest.raises(InputError, match="bfloat16"):
         model.cache(batch=5, length=12)
@@ -241,7 +248,7 @@ def test_a_full_cache_is_refused():
 
 
 def test_unknown_encoding_names_the_known_ones():
-    with pytest.raises(InputError, match=r"unknown encoding 'leaned': allowed are none, learned, .*:NAME"):
+    with pytest.raises(InputError, match=r"unknown encoding 'leaned' \(choose from none, learned, .*:NAME"):
         GPT(ModelConfig.named("nano"), "leaned", 16, 9, [0])
 
 
@@ -255,7 +262,7 @@ def test_attention_by_its_formula(queries, shape):
     scores = q[..., -queries:, :] @ k.mT / 4**0.5 + (0 if bias is None else bias)
     future = torch.ones(7, 7, dtype=torch.bool).triu(1)[-queries:]
     expected = scores.masked_fill(future, -math.inf).softmax(-1) @ v
-    torch.testing.assert_close(_mix(q[..., -queries:, :], k, v, bias, None), expected)
+    torch.testing.assert_close(softmax_attention(q[..., -queries:, :], k, v, bias, None), expected)
 
 
 OPTIONS = [
@@ -309,15 +316,15 @@ def test_scaled_and_normalized_attention_by_its_formula():
     """As in the probe that reached hundreds of digits: queries and keys over their root mean square, and the
     query of token t, counted from 0, times a head's factor times log(t + 2)."""
     model = build([0, 1], normalized_attention=True, log_length_scale=True)
-    attention = model.blocks[0].attention
-    attention.scale.copy_(torch.tensor([[1.0, 2.0, 3.0], [0.5, 1.5, 2.5]]).view(2, 1, 3, 1, 1))
+    layer = model.blocks[0].attention
+    layer.scale.copy_(torch.tensor([[1.0, 2.0, 3.0], [0.5, 1.5, 2.5]]).view(2, 1, 3, 1, 1))
     x = torch.randn(2, 5, 12, 48, generator=torch.Generator().manual_seed(0))
-    q, k, v = attention.qkv(x).unflatten(-1, (3, 3, 16)).permute(3, 0, 1, 4, 2, 5)
+    q, k, v = layer.qkv(x).unflatten(-1, (3, 3, 16)).permute(3, 0, 1, 4, 2, 5)
     q, k = (vectors / vectors.square().mean(-1, keepdim=True).sqrt() for vectors in (q, k))
-    scores = q @ k.mT / 16**0.5 * torch.log(torch.arange(12) + 2.0).unsqueeze(-1) * attention.scale
+    scores = q @ k.mT / 16**0.5 * torch.log(torch.arange(12) + 2.0).unsqueeze(-1) * layer.scale
     weights = scores.masked_fill(torch.ones(12, 12, dtype=torch.bool).triu(1), -math.inf).softmax(-1)
-    expected = attention.out((weights @ v).transpose(2, 3).flatten(3))
-    y = attention(x, Pass(model.encoding, None, None, torch.float32, queries=12))
+    expected = layer.out((weights @ v).transpose(2, 3).flatten(3))
+    y = layer(x, whole_pass(model, torch.arange(12).view(1, 1, -1)))
     torch.testing.assert_close(y, expected, atol=1e-5, rtol=1e-4)
 
 
@@ -326,7 +333,7 @@ def test_loops_apply_the_blocks_again_to_stream_plus_input():
     model = build(loops=2)
     ids, positions = batch(3)
     embedded = model.tokens(ids) + model.encoding.embed(positions)
-    x, run = embedded, Pass(model.encoding, None, None, torch.float32, queries=ids.shape[-1])
+    x, run = embedded, whole_pass(model, positions)
     for block in model.blocks:
         x = block(x, run)
     x = x + embedded

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.nn import functional
 
+from lengthwise.model.attention import softmax_attention
 from lengthwise.model.dropout import Noise
-from lengthwise.model.gpt import _mix
 from lengthwise.model.short_attention import short_attention, suits_short
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -48,7 +48,7 @@ def test_drops_what_plain_attention_drops(tokens, queries):
     y.backward(gradient)
     exact = packed.detach().float().requires_grad_()
     q, k, v = exact.permute(3, 0, 1, 4, 2, 5)
-    wanted = _mix(q[..., -queries:, :], k, v, None, noise).transpose(2, 3)
+    wanted = softmax_attention(q[..., -queries:, :], k, v, None, noise).transpose(2, 3)
     wanted.backward(gradient.float())
     assert relative_error(y, wanted) < 5e-3
     assert relative_error(packed.grad, exact.grad) < 5e-3

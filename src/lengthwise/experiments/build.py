@@ -111,8 +111,8 @@ def _positions_of(config: RunConfig, layout: Layout, tokens: int) -> int:
 
 
 def position_rows(config: RunConfig, needed: int) -> int:
-    """Positions there are: as configured, or what sequences need times the room that training draws from."""
-    return config.model.context or find_encoding(config.encoding).room * needed
+    """Positions there are: as configured, or what the encoding takes by default."""
+    return config.model.context or find_encoding(config.encoding).default_rows(needed)
 
 
 def stack_key(config: RunConfig) -> str:

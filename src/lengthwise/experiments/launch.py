@@ -29,7 +29,7 @@ from lengthwise.experiments.memory import memory_told
 from lengthwise.experiments.mirror import Mirror, check_mirror, open_mirrors
 from lengthwise.experiments.progress import TrainingBar
 from lengthwise.experiments.samples import assess_held_out, fixed_set, sample_counts
-from lengthwise.model.gpt import check_waves
+from lengthwise.model.positions import check_encoding
 from lengthwise.records.faults import fault_point
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.lock import kept
@@ -77,7 +77,7 @@ def train_claims(
     where = choose_device(device)
     check_mirror(mirror)
     for claim in claims:
-        check_waves(claim.config.model, claim.config.encoding)
+        check_encoding(claim.config.model, claim.config.encoding)
     facts = environment(where)
     new = [claim for claim in claims if not claim.folder.path.exists()]
     for claim in claims:

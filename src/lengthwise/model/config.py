@@ -5,6 +5,7 @@
 (3, 3, 48, 0.1)
 """
 
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Self
@@ -22,8 +23,8 @@ SIZES: Mapping[str, Mapping[str, int]] = MappingProxyType(
     }
 )
 
-LEAST_PLACE_WIDTH = 6
-"""Entries of a head that attends by place: two pairs that do not turn and one that does."""
+LEAST_POSITION_HEAD_WIDTH = 6
+"""Entries of a position-only head: two pairs that do not turn and one that does."""
 
 
 class ModelConfig(Config):
@@ -55,18 +56,30 @@ class ModelConfig(Config):
     ignores digits at places that training left empty."""
 
     position_waves: bool = False
-    """Whether positions, instead of having a learned row each, turn queries and keys around a circle, by angles
-    drawn at random: what is learned of some distance then holds wherever it is met. For encodings with a table."""
+    """Whether positions, instead of having a learned row each, rotate queries and keys around a circle, by angles
+    drawn at random: what is learned of a distance then holds everywhere. For encodings with a table."""
+
+    frequency_draws: PositiveInt = 100
+    """With position_waves: how many sets of random frequencies each head draws, to keep the one that tells
+    positions apart best."""
 
     place_attention: bool = False
-    """Whether queries and keys are learned vectors, alike for all tokens, that positions alone tell apart:
-    attention then cannot depend on what stands where, and finds a column among thousands as among dozens. With
-    position_waves. Heads start out on columns near by; one that finds nothing where it looks brings nothing."""
+    """Position-only attention: queries and keys are learned vectors, the same for all tokens, that only positions
+    tell apart. A head then finds its column among thousands as among dozens, whatever digits there are. Requires
+    position_waves."""
+
+    attention_clip: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    """With place_attention: a softmax weight w becomes max(0, (1 + c) w - c) for this c, so that small weights
+    count as zero (clipped softmax). 0 is plain softmax."""
+
+    start_near: bool = True
+    """With place_attention: whether heads start on near columns: in turn their own, one up, one down, two up, and
+    so on. Else each starts anywhere."""
 
     token_heads: NonNegativeInt = 0
-    """With place_attention, so many heads of each block attend by tokens instead, and know no positions: for what
-    stands at no fixed distance, as the short number of a product. Where problems share a training row, they see
-    their own alone."""
+    """With place_attention: how many heads of each block are content heads instead, which attend by tokens and
+    know no positions: for what stands at no fixed distance, as the short factor of a product. Where problems share
+    a training row, each sees its own problem alone."""
 
     context: PositiveInt | None = None
     """Rows of a learned position table, or the range that randomized positions come from; by default as many
@@ -87,37 +100,39 @@ class ModelConfig(Config):
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Self:
         if self.width % self.heads:
-            raise InputError(
-                f"heads {self.heads} do not divide width {self.width}: "
-                f"allowed are {', '.join(str(n) for n in range(1, self.width + 1) if self.width % n == 0)}"
-            )
+            divisors = ", ".join(str(n) for n in range(1, self.width + 1) if self.width % n == 0)
+            raise InputError(f"heads {self.heads} does not divide width {self.width} (choose from {divisors})")
         return self
 
     @model_validator(mode="after")
     def _waves_fit(self) -> Self:
         if self.place_attention and not self.position_waves:
-            raise InputError("place_attention without position_waves: allowed is with them")
-        if self.token_heads and not (self.place_attention and self.token_heads < self.heads):
-            raise InputError(
-                f"token_heads {self.token_heads}: allowed are fewer than all {self.heads} heads, and with "
-                "place_attention alone"
-            )
+            raise InputError("place_attention requires position_waves")
+        if self.token_heads and not self.place_attention:
+            raise InputError("token_heads requires place_attention")
+        if self.token_heads >= self.heads:
+            raise InputError(f"token_heads {self.token_heads} must be less than heads {self.heads}")
         head_width = self.width // self.heads
         if self.position_waves and head_width % 2:
             raise InputError(
-                f"width {self.width} gives heads of {head_width}: allowed with position_waves are even ones"
+                f"position_waves requires an even head width (width {self.width} / heads {self.heads})"
             )
-        if self.place_attention and head_width < LEAST_PLACE_WIDTH:
+        if self.place_attention and head_width < LEAST_POSITION_HEAD_WIDTH:
             raise InputError(
-                f"width {self.width} gives heads of {head_width}: "
-                f"allowed with place_attention are {LEAST_PLACE_WIDTH} and more, as two pairs do not turn"
+                f"place_attention requires a head width of {LEAST_POSITION_HEAD_WIDTH} or more "
+                f"(width {self.width} / heads {self.heads} is {head_width})"
             )
         return self
 
     @property
-    def turning_heads(self) -> int:
-        """Those that positions turn, where there are waves."""
+    def position_heads(self) -> int:
+        """Heads of each block that positions rotate, where there are waves."""
         return self.heads - self.token_heads
+
+    @property
+    def residual_std(self) -> float:
+        """Of what adds to the residual stream: 2 x layers x loops branches together start as large as one."""
+        return 0.02 / math.sqrt(2 * self.layers * self.loops)
 
     @property
     def added_position_std(self) -> float:
@@ -127,5 +142,5 @@ class ModelConfig(Config):
     def named(cls, name: str, **changes: Any) -> Self:
         """A size by its name, with changes."""
         if name not in SIZES:
-            raise InputError(f"unknown model size {name!r}: allowed are {', '.join(SIZES)}")
+            raise InputError(f"unknown size {name!r} (choose from {', '.join(SIZES)})")
         return cls(**{**SIZES[name], **changes})

@@ -38,10 +38,17 @@ class Initializer:
 
 
 class Linear(nn.Module):
-    """[M, ..., I] -> [M, ..., O], in the dtype of what comes in."""
+    """[M, ..., I] -> [M, ..., O], in the dtype of what comes in.
 
-    def __init__(self, init: Initializer, inputs: int, outputs: int, *, bias: bool, std: float = 0.02) -> None:
+    `maps` says that the outputs are those of so many maps side by side, as of queries, keys and values. It changes
+    nothing here: an optimizer may treat each map by itself.
+    """
+
+    def __init__(
+        self, init: Initializer, inputs: int, outputs: int, *, bias: bool, std: float = 0.02, maps: int = 1
+    ) -> None:
         super().__init__()
+        self.maps = maps
         self.weight = init.normal(inputs, outputs, std=std)
         self.bias = init.constant(1, outputs, value=0.0) if bias else None
 

@@ -6,7 +6,7 @@ queries and keys that are no maps of tokens.
 Shapes: M members, N parameters of a member.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -22,14 +22,16 @@ class Place:
     name: str
     shape: tuple[int, ...]
     size: int
+    maps: int
+    """A matrix holds so many maps side by side along its last axis."""
 
 
 class FlatGroup:
     """Some parameters as one tensor `values` [M, N]. The model goes on using them as views of it."""
 
-    def __init__(self, named: Sequence[tuple[str, nn.Parameter]]) -> None:
+    def __init__(self, named: Sequence[tuple[str, nn.Parameter]], maps: Mapping[nn.Parameter, int]) -> None:
         self.parameters = [parameter for _, parameter in named]
-        self.places = [Place(name, tuple(p.shape[1:]), p[0].numel()) for name, p in named]
+        self.places = [Place(name, tuple(p.shape[1:]), p[0].numel(), maps.get(p, 1)) for name, p in named]
         self.values = torch.cat([p.detach().flatten(1) for p in self.parameters], dim=1)
         for parameter, view in zip(self.parameters, self.views(self.values), strict=True):
             parameter.data = view
@@ -57,11 +59,11 @@ class FlatGroup:
 
 def flatten(model: nn.Module) -> tuple[FlatGroup, FlatGroup]:
     """The matrices inside a model's blocks, and the rest of its parameters."""
-    maps = {id(module.weight) for module in model.modules() if isinstance(module, Linear)}
+    maps = {module.weight: module.maps for module in model.modules() if isinstance(module, Linear)}
     inside, rest = [], []
     for name, p in model.named_parameters():
-        (inside if name.startswith("blocks.") and id(p) in maps else rest).append((name, p))
-    return FlatGroup(inside), FlatGroup(rest)
+        (inside if name.startswith("blocks.") and p in maps else rest).append((name, p))
+    return FlatGroup(inside, maps), FlatGroup(rest, maps)
 
 
 def _is_matrix(parameter: Tensor) -> bool:

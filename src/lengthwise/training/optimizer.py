@@ -125,9 +125,9 @@ def muon(
 ) -> None:
     """Update matrices [M, N] in place, by Nesterov's momentum made orthogonal."""
     means.lerp_(gradient, 1 - momentum)
-    directions = group.named(gradient.lerp(means, momentum))
-    updates = [update.flatten(1) for update in _orthogonal_directions(directions).values()]
-    group.values.mul_(1 - rate * decay).sub_(rate * torch.cat(updates, dim=1))
+    directions = group.views(gradient.lerp(means, momentum))
+    updates = _orthogonal_directions(directions, [place.maps for place in group.places])
+    group.values.mul_(1 - rate * decay).sub_(rate * torch.cat([u.flatten(1) for u in updates], dim=1))
 
 
 def learning_rate_factor(config: TrainingConfig, step: int, progress: float) -> float:
@@ -141,16 +141,17 @@ def learning_rate_factor(config: TrainingConfig, step: int, progress: float) -> 
     return rise
 
 
-def _orthogonal_directions(directions: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Each direction [M, I, O] made orthogonal; the three maps inside a qkv matrix each by itself."""
-    pieces: list[tuple[str, Tensor]] = []
-    for name, direction in directions.items():
-        parts = 3 if name.endswith("qkv.weight") else 1
-        pieces += [(name, piece) for piece in direction.chunk(parts, dim=-1)]
-    updates: dict[str, list[Tensor]] = {}
-    for name, update in zip((name for name, _ in pieces), _orthogonal([p for _, p in pieces]), strict=True):
-        updates.setdefault(name, []).append(update)
-    return {name: parts[0] if len(parts) == 1 else torch.cat(parts, -1) for name, parts in updates.items()}
+def _orthogonal_directions(directions: Sequence[Tensor], maps: Sequence[int]) -> list[Tensor]:
+    """Each direction [M, I, O] made orthogonal; where it holds several maps side by side, each by itself."""
+    pieces = [
+        piece for direction, count in zip(directions, maps, strict=True) for piece in direction.chunk(count, -1)
+    ]
+    results = list(_orthogonal(pieces))
+    updates: list[Tensor] = []
+    for count in maps:
+        parts, results = results[:count], results[count:]
+        updates.append(parts[0] if count == 1 else torch.cat(parts, -1))
+    return updates
 
 
 def _orthogonal(matrices: list[Tensor]) -> Iterable[Tensor]:

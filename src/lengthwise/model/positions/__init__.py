@@ -5,12 +5,22 @@ itself with `ENCODINGS["mine"] = Mine`. Those numbered by index have a randomize
 """
 
 from lengthwise.errors import InputError
+from lengthwise.model.config import ModelConfig
 from lengthwise.model.positions.abacus import Abacus
 from lengthwise.model.positions.alibi import Alibi
 from lengthwise.model.positions.coupled import Coupled
-from lengthwise.model.positions.encoding import Encoding, Relation, distances, number_tokens
+from lengthwise.model.positions.encoding import (
+    AddedEncoding,
+    BiasEncoding,
+    Encoding,
+    IndexEncoding,
+    Relation,
+    SignificanceEncoding,
+    distances,
+    has_position,
+    number_tokens,
+)
 from lengthwise.model.positions.fire import Fire
-from lengthwise.model.positions.kinds import AddedEncoding, BiasEncoding, IndexEncoding
 from lengthwise.model.positions.learned import Learned
 from lengthwise.model.positions.none import NoPositions
 from lengthwise.model.positions.randomized import PREFIX, randomized
@@ -27,9 +37,12 @@ __all__ = [
     "Encoding",
     "IndexEncoding",
     "Relation",
+    "SignificanceEncoding",
     "TableEncoding",
+    "check_encoding",
     "distances",
     "find_encoding",
+    "has_position",
     "number_tokens",
 ]
 
@@ -52,11 +65,18 @@ def find_encoding(name: str) -> type[Encoding]:
     kind = ENCODINGS.get(name.removeprefix(PREFIX))
     if kind is None:
         raise InputError(
-            f"unknown encoding {name!r}: allowed are {', '.join(ENCODINGS)}, and {PREFIX}NAME of some of them"
+            f"unknown encoding {name!r} (choose from {', '.join(ENCODINGS)}, and {PREFIX}NAME for some of them)"
         )
     if not name.startswith(PREFIX):
         return kind
     if not issubclass(kind, IndexEncoding):
         allowed = [PREFIX + n for n, k in ENCODINGS.items() if issubclass(k, IndexEncoding)]
-        raise InputError(f"{name!r} does not number tokens by index: allowed are {', '.join(allowed)}")
+        raise InputError(f"{name!r} does not number tokens by index (choose from {', '.join(allowed)})")
     return randomized(kind)
+
+
+def check_encoding(config: ModelConfig, name: str) -> None:
+    """Refuse an encoding that does not go with the model's options."""
+    if config.position_waves and not issubclass(find_encoding(name), TableEncoding):
+        allowed = [known for known, kind in ENCODINGS.items() if issubclass(kind, TableEncoding)]
+        raise InputError(f"position_waves does not go with encoding {name!r} (choose from {', '.join(allowed)})")

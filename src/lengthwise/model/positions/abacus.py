@@ -9,25 +9,19 @@ from typing import ClassVar, final
 import torch
 from torch import Tensor
 
+from lengthwise.model.positions.encoding import SignificanceEncoding
 from lengthwise.model.positions.table import TableEncoding
 
 
 @final
-class Abacus(TableEncoding):
+class Abacus(SignificanceEncoding, TableEncoding):
     """A digit's position is its significance plus the offset; every other token's is 0."""
 
-    signs_read_digits: ClassVar[bool] = True
-
-    room: ClassVar[int] = 2
-    restarts: ClassVar[bool] = True
+    equals_has_position: ClassVar[bool] = False
 
     @staticmethod
     def needs(length: int, digits: int) -> int:
         return digits + 1
-
-    @staticmethod
-    def offsets(rows: int, needed: int) -> int:
-        return rows - needed + 1
 
     def locate(self, index: Tensor, significance: Tensor, number: Tensor, offset: Tensor) -> Tensor:
         return torch.where(number > 0, significance + offset, 0)

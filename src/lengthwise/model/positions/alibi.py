@@ -13,8 +13,7 @@ from torch import Tensor
 
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Initializer
-from lengthwise.model.positions.encoding import distances
-from lengthwise.model.positions.kinds import BiasEncoding, IndexEncoding
+from lengthwise.model.positions.encoding import BiasEncoding, IndexEncoding, distances
 
 
 @final

@@ -4,28 +4,22 @@ Training adds an offset drawn per example, as large as the table allows, so that
 example then reads, with offset 4, 7 6 5 6 5 6 7. Tokens that belong to no column stay at 0.
 """
 
-from typing import ClassVar, final
+from typing import final
 
 import torch
 from torch import Tensor
 
+from lengthwise.model.positions.encoding import SignificanceEncoding
 from lengthwise.model.positions.table import TableEncoding
 
 
 @final
-class Coupled(TableEncoding):
+class Coupled(SignificanceEncoding, TableEncoding):
     """A token's position is its significance plus one (operator and `=`: 1) plus the offset, or 0."""
-
-    room: ClassVar[int] = 2
-    restarts: ClassVar[bool] = True
 
     @staticmethod
     def needs(length: int, digits: int) -> int:
         return digits + 2
-
-    @staticmethod
-    def offsets(rows: int, needed: int) -> int:
-        return rows - needed + 1
 
     def locate(self, index: Tensor, significance: Tensor, number: Tensor, offset: Tensor) -> Tensor:
         return torch.where(significance >= 0, 1 + significance + offset, 0)

@@ -1,15 +1,18 @@
 """What a positional encoding is: a way to number tokens, and what the network makes of the numbers.
 
 An encoding is one final class in one file, named in the table of `lengthwise.model.positions`. Its methods
-fall into two halves. Three number tokens:
+fall into two halves. Four number tokens:
 
     needs(length, digits)    how many positions sequences of that size take up
+    default_rows(needed)     how many positions there are, unless the config says
     offsets(rows, needed)    from how many offsets training draws one per example
     locate(index, ...)       the positions themselves
 
 and three are the network's: `embed` adds to the token embeddings, `relate` prepares once per pass what every
-layer needs of two lists of positions, and `attend` uses that on the queries and keys of each layer. Halves
-that several encodings share are in `kinds.py`.
+layer needs of two lists of positions, and `attend` uses that on the queries and keys of each layer.
+
+An encoding inherits the halves it shares with others and writes the rest: learned positions are numbered by index
+and added, alibi's are numbered by index and bias attention, coupled ones are numbered by significance and added.
 
 Shapes: M members, B batch, T tokens, Q queries, K keys, H heads, D head width, C width. Positions are int64
 [M or 1, B or 1, T].
@@ -17,7 +20,7 @@ Shapes: M members, B batch, T tokens, Q queries, K keys, H heads, D head width, 
 
 from abc import ABC, abstractmethod
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, cast, final
 
 import torch
 from torch import Tensor, nn
@@ -34,11 +37,8 @@ class Encoding(nn.Module, ABC):
 
     rows: int | None
 
-    room: ClassVar[int] = 1
-    """How many times the positions needed there are rows by default; more than 1 where training draws."""
-
     restarts: ClassVar[bool] = False
-    """Whether every problem of a row is numbered by itself, with an offset of its own."""
+    """Whether every problem of a row is numbered by itself, so that each may have an offset of its own."""
 
     one_as_tested: bool = False
     """Whether one problem of such a row stands where evaluation puts every problem."""
@@ -51,6 +51,11 @@ class Encoding(nn.Module, ABC):
     @abstractmethod
     def needs(length: int, digits: int) -> int:
         """How many rows are needed, offset aside, for `length` tokens of up to `digits` digits."""
+
+    @staticmethod
+    def default_rows(needed: int) -> int:
+        """How many rows there are unless the config says; more than needed where training draws from them."""
+        return needed
 
     @staticmethod
     @abstractmethod
@@ -78,17 +83,80 @@ class Encoding(nn.Module, ABC):
     @abstractmethod
     def attend(self, q: Tensor, k: Tensor, relation: Relation) -> tuple[Tensor, Tensor, Tensor | None]:
         """Queries [M, B, H, Q, D] and keys [M, B, H, K, D] as they meet, and what is added to their product
-        over sqrt(D): something that broadcasts to [M, B, H, Q, K], or nothing. Keys that come back in front of
-        those given stand for no token: attention to them brings no value."""
+        over sqrt(D): something that broadcasts to [M, B, H, Q, K], or nothing."""
 
     def check(self, needed: int) -> None:
         """Refuse positions that do not fit. Whoever builds batches calls this: `forward` cannot without
         waiting for the device."""
         if self.rows is not None and needed > self.rows:
             raise InputError(
-                f"{needed} positions do not fit in a table of {self.rows} rows: "
-                f"allowed are shorter problems or a model context of {needed} or more"
+                f"{needed} positions do not fit in a table of {self.rows} rows; "
+                f"try shorter problems or --model.context {needed}"
             )
+
+
+class IndexEncoding(Encoding):
+    """A token's position is its index. `randomized:` goes with encodings of this kind."""
+
+    @staticmethod
+    @final
+    def needs(length: int, digits: int) -> int:
+        return length
+
+    @staticmethod
+    @final
+    def offsets(rows: int, needed: int) -> int:
+        return 1
+
+    @final
+    def locate(self, index: Tensor, significance: Tensor, number: Tensor, offset: Tensor) -> Tensor:
+        return index + offset
+
+
+class SignificanceEncoding(Encoding):
+    """A digit's position is its significance, plus an offset as large as the rows allow."""
+
+    restarts: ClassVar[bool] = True
+
+    @staticmethod
+    @final
+    def default_rows(needed: int) -> int:
+        return 2 * needed
+
+    @staticmethod
+    @final
+    def offsets(rows: int, needed: int) -> int:
+        return rows - needed + 1
+
+
+class AddedEncoding(Encoding):
+    """Positions are added to the token embeddings, by `embed`, and that is all."""
+
+    @final
+    def relate(self, queries: Tensor, keys: Tensor) -> None:
+        return None
+
+    @final
+    def attend(self, q: Tensor, k: Tensor, relation: Relation) -> tuple[Tensor, Tensor, None]:
+        return q, k, None
+
+
+class BiasEncoding(Encoding):
+    """Positions bias attention, in every layer alike: `relate` gives the bias, and that is all."""
+
+    @final
+    def embed(self, positions: Tensor) -> None:
+        return None
+
+    @final
+    def attend(self, q: Tensor, k: Tensor, relation: Relation) -> tuple[Tensor, Tensor, Tensor]:
+        assert isinstance(relation, Tensor)
+        return q, k, relation
+
+
+def has_position(positions: Tensor) -> Tensor:
+    """Which tokens have a position, bool: those that have none are at 0."""
+    return positions > 0
 
 
 def number_tokens(

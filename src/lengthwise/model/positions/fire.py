@@ -15,8 +15,7 @@ from torch.nn import functional
 
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Initializer
-from lengthwise.model.positions.encoding import distances
-from lengthwise.model.positions.kinds import BiasEncoding, IndexEncoding
+from lengthwise.model.positions.encoding import BiasEncoding, IndexEncoding, distances
 
 HIDDEN, INITIAL_SCALE, INITIAL_THRESHOLD = 32, 0.1, 512.0
 BLOCK = 256

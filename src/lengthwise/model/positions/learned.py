@@ -2,7 +2,7 @@
 
 from typing import final
 
-from lengthwise.model.positions.kinds import IndexEncoding
+from lengthwise.model.positions.encoding import IndexEncoding
 from lengthwise.model.positions.table import TableEncoding
 
 

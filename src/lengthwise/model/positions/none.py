@@ -7,7 +7,7 @@ from torch import Tensor
 
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Initializer
-from lengthwise.model.positions.kinds import AddedEncoding
+from lengthwise.model.positions.encoding import AddedEncoding
 
 
 @final

@@ -17,8 +17,7 @@ from torch import Tensor
 
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Initializer
-from lengthwise.model.positions.encoding import Encoding, Relation
-from lengthwise.model.positions.kinds import IndexEncoding
+from lengthwise.model.positions.encoding import Encoding, IndexEncoding, Relation
 
 PREFIX = "randomized:"
 DRAWS = 2**15
@@ -28,7 +27,6 @@ class Randomized(Encoding):
     """Numbers tokens for an encoding of another kind, named by `randomized`, which uses the numbers."""
 
     kind: ClassVar[type[IndexEncoding]]
-    room: ClassVar[int] = 4
 
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
         super().__init__(config, rows, init)
@@ -38,6 +36,10 @@ class Randomized(Encoding):
     @staticmethod
     def needs(length: int, digits: int) -> int:
         return length
+
+    @staticmethod
+    def default_rows(needed: int) -> int:
+        return 4 * needed
 
     @staticmethod
     def offsets(rows: int, needed: int) -> int:

@@ -13,8 +13,7 @@ from torch import Tensor
 
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Initializer
-from lengthwise.model.positions.encoding import Relation
-from lengthwise.model.positions.kinds import IndexEncoding
+from lengthwise.model.positions.encoding import IndexEncoding, Relation
 from lengthwise.model.positions.sinusoidal import frequencies
 
 

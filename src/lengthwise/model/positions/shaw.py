@@ -15,8 +15,7 @@ from torch import Tensor
 
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Initializer
-from lengthwise.model.positions.encoding import Relation, distances
-from lengthwise.model.positions.kinds import IndexEncoding
+from lengthwise.model.positions.encoding import IndexEncoding, Relation, distances
 
 FARTHEST = 128
 

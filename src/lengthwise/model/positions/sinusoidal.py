@@ -12,7 +12,7 @@ from torch import Tensor
 from lengthwise.errors import InputError
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Initializer
-from lengthwise.model.positions.kinds import AddedEncoding, IndexEncoding
+from lengthwise.model.positions.encoding import AddedEncoding, IndexEncoding
 
 LONGEST = 10_000.0
 
@@ -37,5 +37,5 @@ class Sinusoidal(IndexEncoding, AddedEncoding):
 def frequencies(width: int, what: str) -> Tensor:
     """[width / 2], falling geometrically from 1."""
     if width % 2:
-        raise InputError(f"waves come in pairs and {what} is {width}: allowed are even ones")
+        raise InputError(f"{what} must be even, as sines and cosines come in pairs, and is {width}")
     return 1 / LONGEST ** (torch.arange(0, width, 2) / width)

@@ -2,27 +2,26 @@
 
 from typing import ClassVar, final
 
-import torch
 from torch import Tensor
 
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Embedding, Initializer
 from lengthwise.model.positions.encoding import Encoding, Relation
 from lengthwise.model.positions.rotary import turn
-from lengthwise.model.positions.waves import Waves, set_apart, with_nothing
+from lengthwise.model.positions.waves import Waves
 
 
 class TableEncoding(Encoding):
-    """Leaves to its subclasses how tokens are numbered. Row 0 is for tokens that have no place."""
+    """Leaves to its subclasses how tokens are numbered. Row 0 is for tokens that have no position."""
 
-    signs_read_digits: ClassVar[bool] = False
-    """Whether tokens without a place have to see those with one."""
+    equals_has_position: ClassVar[bool] = True
+    """Whether `=` has a position: if not, the first digit of an answer is found from a token without one."""
 
     @final
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
         super().__init__(config, rows, init)
-        self.rows, self.by_place = rows, config.place_attention
-        # Of a table, the rows used there would be learned apart from all others; waves make all places alike.
+        self.rows = rows
+        # Of a table, the rows used there would be learned apart from all others; waves make all positions alike.
         self.one_as_tested = config.position_waves
         self.table = self.waves = None
         if config.position_waves:
@@ -36,16 +35,12 @@ class TableEncoding(Encoding):
 
     @final
     def relate(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, ...] | None:
-        """Cosines and sines of queries, then of keys, then positions of both."""
-        return None if self.waves is None else (*self.waves(queries), *self.waves(keys), queries, keys)
+        """Cosines and sines of queries, then of keys."""
+        return None if self.waves is None else (*self.waves(queries), *self.waves(keys))
 
     @final
     def attend(self, q: Tensor, k: Tensor, relation: Relation) -> tuple[Tensor, Tensor, None]:
         if relation is None:
             return q, k, None
-        q, k = turn(q, *relation[:2]), turn(k, *relation[2:4])
-        if self.by_place:
-            queries, keys = relation[4:]
-            q, k = set_apart(q, k, torch.ones_like(queries) if self.signs_read_digits else queries, keys)
-            k = with_nothing(k)
-        return q, k, None
+        assert isinstance(relation, tuple)
+        return turn(q, *relation[:2]), turn(k, *relation[2:]), None

@@ -1,4 +1,4 @@
-"""Positions around a circle, and attention by place: against complex numbers, and by what must not matter."""
+"""Waves and position-only attention: against complex numbers, and by what must not matter."""
 
 import math
 
@@ -8,21 +8,23 @@ from safetensors.torch import load, save
 
 from lengthwise.errors import InputError
 from lengthwise.evaluation.attention import attention_weights
+from lengthwise.model.attention import Pass
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.dropout import Noise
-from lengthwise.model.gpt import GPT, Pass
+from lengthwise.model.gpt import GPT
 from lengthwise.model.layers import Initializer, Linear
+from lengthwise.model.positions import has_position
 from lengthwise.model.positions.waves import Waves
 
 VOCABULARY, ROWS, CIRCLE = 16, 24, 23
 MEMBERS, BATCH, LENGTH = 2, 4, 10
 SEEDS = [11, 12]
-BOTH = pytest.mark.parametrize("by_place", [False, True])
+BOTH = pytest.mark.parametrize("position_only", [False, True])
 
 
-def build(by_place=True, seeds=SEEDS, encoding="coupled", **changes):
+def build(position_only=True, seeds=SEEDS, encoding="coupled", **changes):
     """Weights large enough that whatever positions do shows."""
-    options = {"position_waves": True, "place_attention": by_place, "embedding_std": 1.0}
+    options = {"position_waves": True, "place_attention": position_only, "embedding_std": 1.0}
     model = GPT(ModelConfig.named("nano", **options, **changes), encoding, VOCABULARY, ROWS, seeds).eval()
     with torch.no_grad():
         for module in model.modules():
@@ -40,14 +42,14 @@ def random_ids(seed=1):
 
 
 def moved(positions, by):
-    """Around the circle; what has no place stays."""
-    return torch.where(positions > 0, (positions - 1 + by) % CIRCLE + 1, 0)
+    """Around the circle; tokens without a position stay so."""
+    return torch.where(has_position(positions), (positions - 1 + by) % CIRCLE + 1, 0)
 
 
 @BOTH
 @torch.no_grad()
-def test_a_shift_around_the_circle_changes_nothing(by_place):
-    model, ids, positions = build(by_place), random_ids(), drawn(1, ROWS, seed=2)
+def test_a_shift_around_the_circle_changes_nothing(position_only):
+    model, ids, positions = build(position_only), random_ids(), drawn(1, ROWS, seed=2)
     expected = model(ids, positions)
     for by in (1, 5, CIRCLE - 1):
         torch.testing.assert_close(model(ids, moved(positions, by)), expected, atol=1e-4, rtol=0)
@@ -58,10 +60,10 @@ def test_a_shift_around_the_circle_changes_nothing(by_place):
 
 
 @torch.no_grad()
-def test_by_place_tokens_without_one_are_not_seen_and_see_no_other():
+def test_tokens_with_and_without_a_position_do_not_see_each_other():
     model, ids, positions = build(), random_ids(), drawn(1, ROWS, seed=2)
     positions[..., [0, 6]] = 0
-    across = (positions > 0).unsqueeze(-1) != (positions > 0).unsqueeze(-2)
+    across = has_position(positions).unsqueeze(-1) != has_position(positions).unsqueeze(-2)
     for weights in attention_weights(model, ids, positions):
         assert weights.masked_select(across.unsqueeze(2)).max() < 1e-12
     expected = model(ids, positions)
@@ -69,7 +71,7 @@ def test_by_place_tokens_without_one_are_not_seen_and_see_no_other():
 
 
 @torch.no_grad()
-def test_what_has_no_place_is_apart_from_all_that_has_one():
+def test_tokens_without_a_position_differ_from_all_that_have_one():
     """Neither turns, at position 0 and where the circle closes, but each has vectors of its own."""
     waves = build().encoding.waves
     for positions in (0, CIRCLE):
@@ -82,10 +84,10 @@ def test_what_has_no_place_is_apart_from_all_that_has_one():
     assert (model(ids, positions) - model(ids, without))[:, :, 3:].abs().amax((-1, -2)).min() > 0.01
 
 
-@pytest.mark.parametrize(("by_place", "still"), [(True, 2), (False, 4)])
-def test_some_pairs_of_every_head_do_not_turn_and_all_others_do(by_place, still):
+@pytest.mark.parametrize(("position_only", "still"), [(True, 2), (False, 4)])
+def test_some_pairs_of_every_head_do_not_turn_and_all_others_do(position_only, still):
     """Of eight pairs, half where tokens have a say in queries and keys."""
-    frequency = build(by_place).encoding.waves.frequency
+    frequency = build(position_only).encoding.waves.frequency
     assert frequency.shape == (MEMBERS, 3, 1, 8)
     assert (frequency[..., :still] == 0).all()
     assert (frequency[..., still:] > 0).all() and (frequency[..., still:] < CIRCLE // 2).all()
@@ -117,37 +119,37 @@ def test_waves_of_a_large_table_are_exact():
 
 
 @torch.no_grad()
-def test_attention_by_place_does_not_see_the_tokens():
+def test_position_only_attention_does_not_see_the_tokens():
     positions = drawn(0, ROWS, seed=2)
     one, two = (attention_weights(build(), random_ids(seed), positions) for seed in (1, 4))
     for mine, other in zip(one, two, strict=True):
         assert torch.equal(mine, other)
         assert mine[0, 0, 0, -1].max() > 1.5 / LENGTH, "nor are they all alike"
-    one, two = (attention_weights(build(by_place=False), random_ids(seed), positions) for seed in (1, 4))
+    one, two = (attention_weights(build(position_only=False), random_ids(seed), positions) for seed in (1, 4))
     assert not torch.allclose(one[0], two[0], atol=0.01)
 
 
 @pytest.mark.parametrize("normalized", [False, True])
 @torch.no_grad()
-def test_no_sharpness_sees_across(normalized):
+def test_no_head_is_too_sharp_for_the_mask(normalized):
     """However sharp a head has learned to be, with normalized queries and keys and with large ones."""
     model = build(normalized_attention=normalized, log_length_scale=True)
     ids, positions = random_ids(), drawn(1, ROWS, seed=2)
     positions[..., [0, 6]] = 0
     for block in model.blocks:
         block.attention.scale.fill_(1000.0)
-        # For nothing, as far as those without a place could be.
+        # Towards the null key, as far as tokens without a position could be.
         block.attention.qk.weight[:, 0, :48].view(MEMBERS, 3, 16)[..., 8] = 100.0
-    across = (positions > 0).unsqueeze(-1) != (positions > 0).unsqueeze(-2)
+    across = has_position(positions).unsqueeze(-1) != has_position(positions).unsqueeze(-2)
     for weights in attention_weights(model, ids, positions):
         assert weights.masked_select(across.unsqueeze(2)).max() < 1e-12
         assert weights.sum(-1)[..., 0].min() > 0.999
-        assert weights.sum(-1)[..., 6].min() > 0.9 - 1e-6, "a tenth goes off, as there are two signs"
+        assert weights.sum(-1)[..., 6].min() > 0.9 - 1e-6, "clipping takes a tenth of two equal weights"
 
 
 @torch.no_grad()
-def test_by_place_a_head_may_look_at_nothing():
-    """Those with a place alone: signs always see themselves at least."""
+def test_digits_may_attend_to_the_null_key_alone():
+    """Not so tokens without a position: these always see themselves at least."""
     model, ids, positions = build(), random_ids(), drawn(1, ROWS, seed=2)
     positions[..., [0, 6]] = 0
     shares = torch.stack([weights.sum(-1) for weights in attention_weights(model, ids, positions)])
@@ -161,7 +163,7 @@ def test_by_place_a_head_may_look_at_nothing():
     ("encoding", "token_heads"), [("coupled", 0), ("abacus", 0), ("coupled", 1), ("abacus", 2)]
 )
 @torch.no_grad()
-def test_by_place_all_ways_through_a_model_agree(encoding, token_heads):
+def test_position_only_attention_agrees_however_it_is_computed(encoding, token_heads):
     """Token by token from a cache, the last tokens alone, and the way of training, with nothing dropped."""
     model, ids = build(encoding=encoding, token_heads=token_heads), random_ids()
     positions = drawn(1, ROWS, seed=2)
@@ -175,17 +177,17 @@ def test_by_place_all_ways_through_a_model_agree(encoding, token_heads):
 
 
 @torch.no_grad()
-def test_by_place_a_few_queries_at_a_time_bring_the_same(monkeypatch):
+def test_a_few_queries_at_a_time_give_the_same(monkeypatch):
     model, ids, positions = build(), random_ids(), drawn(1, ROWS, seed=2)
     expected = model(ids, positions)
     for at_once in (1, 300, 700):
-        monkeypatch.setattr("lengthwise.model.gpt.WRITTEN_OUT", at_once)
+        monkeypatch.setattr("lengthwise.model.position_only.MAX_ATTENTION_WEIGHTS", at_once)
         torch.testing.assert_close(model(ids, positions), expected, atol=1e-4, rtol=0)
 
 
 @pytest.mark.parametrize("token_heads", [0, 1, 2])
 @torch.no_grad()
-def test_by_place_weights_times_values_is_what_attention_puts_out(token_heads):
+def test_weights_times_values_is_the_output_of_attention(token_heads):
     model, ids, positions = build(token_heads=token_heads), random_ids(), drawn(0, ROWS, seed=2)
     passed = []
     for block in model.blocks:
@@ -198,29 +200,29 @@ def test_by_place_weights_times_values_is_what_attention_puts_out(token_heads):
 
 
 @torch.no_grad()
-def test_heads_by_tokens_see_tokens_and_no_positions():
+def test_content_heads_see_tokens_and_no_positions():
     model, positions = build(token_heads=1), drawn(1, ROWS, seed=2)
     (one, *_), (moved_on, *_), (other, *_) = (
         attention_weights(model, ids, at)
         for ids, at in ((random_ids(), positions), (random_ids(), positions.flip(-1)), (random_ids(4), positions))
     )
-    by_place, by_tokens = slice(0, 2), slice(2, 3)
-    assert torch.equal(one[:, :, by_tokens], moved_on[:, :, by_tokens])
-    assert not torch.allclose(one[:, :, by_tokens], other[:, :, by_tokens], atol=0.01)
-    assert torch.equal(one[:, :, by_place], other[:, :, by_place])
-    assert not torch.allclose(one[:, :, by_place], moved_on[:, :, by_place], atol=0.01)
-    torch.testing.assert_close(one[:, :, by_tokens].sum(-1), torch.ones(MEMBERS, BATCH, 1, LENGTH))
+    by_position, by_content = slice(0, 2), slice(2, 3)
+    assert torch.equal(one[:, :, by_content], moved_on[:, :, by_content])
+    assert not torch.allclose(one[:, :, by_content], other[:, :, by_content], atol=0.01)
+    assert torch.equal(one[:, :, by_position], other[:, :, by_position])
+    assert not torch.allclose(one[:, :, by_position], moved_on[:, :, by_position], atol=0.01)
+    torch.testing.assert_close(one[:, :, by_content].sum(-1), torch.ones(MEMBERS, BATCH, 1, LENGTH))
 
 
 @torch.no_grad()
-def test_heads_by_tokens_see_their_own_problem_alone():
+def test_content_heads_see_their_own_problem_alone():
     """Of a row with two problems, the second comes out as it does by itself, count of keys included."""
     model = build(token_heads=2, normalized_attention=True, log_length_scale=True)
     ids, positions, start = random_ids(), drawn(1, ROWS, seed=2), 4
     for block in model.blocks:
         attention = block.attention
         attention.scale.copy_(torch.tensor([1.0, 0.5, 2.0]).view(-1, 1, 1))
-        # By place nothing comes from anywhere.
+        # Position-only heads bring nothing.
         attention.v.weight[..., : attention.v.weight.shape[-1] // 3] = 0
     problem = (torch.arange(LENGTH) >= start).long().expand(MEMBERS, BATCH, -1)
     alone = model(ids[..., start:], positions[..., start:])
@@ -228,12 +230,12 @@ def test_heads_by_tokens_see_their_own_problem_alone():
     for options in ({}, {"tail": LENGTH - start}, {"noise": silent}):
         row = model(ids, positions, problem=problem, **options)[:, :, start - LENGTH :]
         torch.testing.assert_close(row, alone, atol=1e-4, rtol=0)
-    assert (model(ids, positions)[:, :, start:] - alone).abs().max() > 0.5, "untold, it sees both"
+    assert (model(ids, positions)[:, :, start:] - alone).abs().max() > 0.5, "without problem numbers they see both"
 
 
 @torch.no_grad()
-def test_by_place_what_is_spread_over_many_brings_nothing():
-    """However many they are: a head without use does not change with the length of a number."""
+def test_attention_spread_over_many_tokens_is_clipped_to_zero():
+    """However many they are: what a head without use brings does not change with the length of a number."""
     model = build(layers=1)
     model.blocks[0].attention.qk.weight.zero_()
     for length in (12, 50):
@@ -245,11 +247,11 @@ def test_by_place_what_is_spread_over_many_brings_nothing():
         assert torch.equal(model(ids, positions)[:, :, -1], model(others, positions)[:, :, -1])
 
 
-def naive(attention, frequency, x, positions, *, by_place, signs_read_digits):
+def naive(attention, frequency, x, positions, *, position_only, equals_has_position):
     """One layer of one member for one example [T, C], on complex numbers: query by query, head by head."""
     width, heads = x.shape[-1], len(frequency)
     size = width // heads
-    if by_place:
+    if position_only:
         vectors = torch.stack([attention["qk.weight"][1 if p else 0] for p in positions])
         values = x @ attention["v.weight"]
     else:
@@ -270,53 +272,53 @@ def naive(attention, frequency, x, positions, *, by_place, signs_read_digits):
                 turned(vectors[j, width + h * size : width + (h + 1) * size], positions[j]) for j in range(i + 1)
             ]
             scores = torch.stack([(q * k.conj()).real.sum() for k in keys]) / math.sqrt(size)
-            if by_place:
+            if position_only:
                 first = torch.stack([(q[:2].real * k[:2].real).sum() for k in keys]) / math.sqrt(size)
-                sees_digits = positions[i] > 0 or signs_read_digits
+                sees_digits = positions[i] > 0 or not equals_has_position
                 across = torch.tensor([sees_digits != (positions[j] > 0) for j in range(i + 1)])
                 scores = (scores - first).masked_fill(across, -math.inf)
-            # The key that stands for no token takes its share, of whoever sees digits, and gives no value.
-            nothing = q[0].imag.exp() if by_place and sees_digits else 0
-            weights = scores.exp() / (scores.exp().sum() + nothing)
-            if by_place:
+            # The null key takes its share of whoever sees digits, and has no value.
+            null = q[0].imag.exp() if position_only and sees_digits else 0
+            weights = scores.exp() / (scores.exp().sum() + null)
+            if position_only:
                 weights = (weights - 0.1 * (1 - weights)).clamp(min=0)
             heads_out.append(weights @ values[: i + 1, h * size : (h + 1) * size])
         rows.append(torch.cat(heads_out) @ attention["out.weight"])
     return torch.stack(rows)
 
 
-@pytest.mark.parametrize(("encoding", "by_place"), [("coupled", False), ("coupled", True), ("abacus", True)])
+@pytest.mark.parametrize(("encoding", "position_only"), [("coupled", False), ("coupled", True), ("abacus", True)])
 @torch.no_grad()
-def test_one_layer_by_its_formula(encoding, by_place):
-    """With abacus positions signs read digits, as `=` has no place and yet has to find the first ones."""
-    model, positions = build(by_place, encoding=encoding), drawn(0, ROWS, seed=2)
+def test_one_layer_by_its_formula(encoding, position_only):
+    """With abacus all tokens see digits alone, as `=` has no position and yet has to find the first ones."""
+    model, positions = build(position_only, encoding=encoding), drawn(0, ROWS, seed=2)
     positions[..., [0, 1, 5]] = 0
     attention, waves = model.blocks[1].attention, model.encoding.waves
     for parameter in attention.parameters():
         parameter.copy_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(3)) / 4)
     x = torch.randn(MEMBERS, BATCH, LENGTH, 48, generator=torch.Generator().manual_seed(4))
-    relation, placed = model.encoding.relate(positions, positions), (positions > 0).long() if by_place else None
-    y = attention(x, Pass(model.encoding, relation, None, torch.float32, LENGTH, placed=placed))
+    relation = model.encoding.relate(positions, positions)
+    y = attention(x, Pass(model.encoding, relation, positions, positions, LENGTH, torch.float32))
     for k in range(MEMBERS):
         weights = {name: tensor[k].double() for name, tensor in attention.state_dict().items()}
         for b in range(BATCH):
             arguments = weights, waves.frequency[k].double(), x[k, b].double(), positions[k, b].tolist()
-            expected = naive(*arguments, by_place=by_place, signs_read_digits=encoding == "abacus")
+            expected = naive(*arguments, position_only=position_only, equals_has_position=encoding != "abacus")
             torch.testing.assert_close(y[k, b], expected.float(), atol=1e-5, rtol=1e-4)
 
 
 @BOTH
 @torch.no_grad()
-def test_a_member_equals_its_single_model_and_survives_a_file(by_place):
+def test_a_member_equals_its_single_model_and_survives_a_file(position_only):
     """Frequencies are no parameters, and are told with them."""
-    stack, ids, positions = build(by_place), random_ids(), drawn(0, ROWS, seed=2)
+    stack, ids, positions = build(position_only), random_ids(), drawn(0, ROWS, seed=2)
     logits = stack(ids, positions)
     for k, seed in enumerate(SEEDS):
         arguments = ids[k : k + 1], positions[k : k + 1]
-        single = build(by_place, [seed])
+        single = build(position_only, [seed])
         assert all(torch.equal(single.state_dict()[name], tensor) for name, tensor in stack.member(k).items())
         torch.testing.assert_close(single(*arguments)[0], logits[k], atol=1e-4, rtol=0)
-        other = build(by_place, [99])
+        other = build(position_only, [99])
         assert not torch.allclose(other(*arguments)[0], logits[k], atol=0.01)
         other.load_state_dict(load(save({name: tensor.clone() for name, tensor in stack.member(k).items()})))
         assert torch.equal(other(*arguments), single(*arguments))
@@ -338,20 +340,19 @@ def test_waves_leave_other_initial_weights_alone():
 def test_parameters_do_not_grow_with_the_rows():
     assert build(context=30).parameter_count() == build(context=300).parameter_count()
     saved = 3 * (2 * 48**2 - 2 * 2 * 48)  # in each layer two maps become two vectors each
-    assert build().parameter_count() == build(by_place=False).parameter_count() - saved
+    assert build().parameter_count() == build(position_only=False).parameter_count() - saved
 
 
 @pytest.mark.parametrize("encoding", ["none", "sinusoidal", "rotary", "t5", "randomized:learned"])
 def test_waves_without_a_table_are_refused(encoding):
-    with pytest.raises(
-        InputError, match=f"position_waves with encoding '{encoding}': allowed are those with a table"
-    ):
+    choices = "choose from learned, abacus, coupled"
+    with pytest.raises(InputError, match=f"position_waves does not go with encoding '{encoding}' .{choices}"):
         build(encoding=encoding)
 
 
 @torch.no_grad()
-def test_by_place_heads_start_out_on_columns_near_by():
-    """Their own, one up, one down; and `=` of abacus, which has no place, as if it stood before the first."""
+def test_heads_start_on_near_columns():
+    """Their own, one up, one down; and `=` of abacus, which has no position, as if it stood before the first."""
     for encoding, asks in (("coupled", 9), ("abacus", 0)):
         model = build(encoding=encoding, log_length_scale=True, normalized_attention=True)
         positions = torch.tensor([*range(1, 13), asks]).view(1, 1, -1)
@@ -360,3 +361,50 @@ def test_by_place_heads_start_out_on_columns_near_by():
             found = positions.flatten()[weights[:, 0, head, -1].argmax(-1)]
             seen = weights[:, 0, head, -1].amax(-1) > 0.1
             assert column < 1 or (seen.any() and (found[seen] == column).all())
+
+
+def test_where_heads_start_changes_the_first_queries_alone():
+    near, anywhere = (build(start_near=choice).state_dict() for choice in (True, False))
+    differ = {name for name in near if not torch.equal(near[name], anywhere[name])}
+    assert differ == {f"blocks.{layer}.attention.qk.weight" for layer in range(3)}
+    halves = near["blocks.0.attention.qk.weight"], anywhere["blocks.0.attention.qk.weight"]
+    assert torch.equal(*(half[..., 48:] for half in halves)), "keys stay"
+
+
+@torch.no_grad()
+def test_without_clipping_all_weights_count():
+    ids, positions = random_ids(), drawn(1, ROWS, seed=2)
+    plain, clipped = (attention_weights(build(attention_clip=clip), ids, positions)[0] for clip in (0.0, 0.25))
+    torch.testing.assert_close((1.25 * plain - 0.25).clamp(min=0), clipped)
+    assert (plain[..., -1, :] > 0).all() and (clipped[..., -1, :] == 0).any()
+
+
+def test_more_draws_of_frequencies_tell_positions_apart_better():
+    def likeness(draws):
+        config = ModelConfig.named("nano", position_waves=True, place_attention=True, frequency_draws=draws)
+        cos, _ = Waves(config, CIRCLE, Initializer(range(20)))(torch.arange(1, CIRCLE).view(1, 1, -1))
+        return cos[..., 2:].mean(-1).amax(-1).mean().item()
+
+    assert likeness(1) > likeness(10) > likeness(100)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "options"),
+    [
+        ("rotary", {"loops": 2}),
+        ("coupled", {"position_waves": True, "place_attention": True}),
+        ("abacus", {"position_waves": True, "place_attention": True, "token_heads": 1, "log_length_scale": True}),
+    ],
+)
+def test_forward_and_backward_are_one_graph(encoding, options):
+    """As training on a GPU compiles them."""
+    torch.compiler.reset()
+    model = GPT(ModelConfig.named("nano", **options), encoding, VOCABULARY, ROWS, SEEDS)
+    noise = Noise.of_step(torch.tensor(SEEDS), 0, torch.full((MEMBERS,), 0.2))
+    problem = (torch.arange(LENGTH) >= 4).long().expand(MEMBERS, BATCH, -1)
+    arguments = {"tail": 5, "noise": noise, "problem": problem}
+    compiled = torch.compile(model, fullgraph=True, dynamic=False, backend="aot_eager")
+    logits = compiled(random_ids(), drawn(0, ROWS, seed=2), **arguments)
+    torch.testing.assert_close(logits, model(random_ids(), drawn(0, ROWS, seed=2), **arguments))
+    logits.sum().backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())

@@ -8,8 +8,9 @@ from typing import Any
 
 from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
 from lengthwise.errors import InputError
-from lengthwise.records.folder import RunFolder
+from lengthwise.records.packed import open_run
 from lengthwise.records.schema import Record
+from lengthwise.records.source import RunSource
 from lengthwise.records.verdicts import Measured, Verdict, measured, verdicts
 from lengthwise.theory.encodings import encoding_facts
 from lengthwise.theory.predict import Case, Prediction, predict_case
@@ -17,19 +18,20 @@ from lengthwise.theory.predict import Case, Prediction, predict_case
 
 @dataclass(frozen=True)
 class RunView:
-    folder: RunFolder
+    source: RunSource
 
     @classmethod
     def of(cls, path: Path | str) -> "RunView":
-        return cls(RunFolder.existing(path))
+        """Of a run folder, or of a run of a packed file, as results/addition.json/addition-D4-s1."""
+        return cls(open_run(path))
 
     @property
     def name(self) -> str:
-        return self.folder.name
+        return self.source.name
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        return self.folder.config()
+        return self.source.config()
 
     @property
     def seed(self) -> int:
@@ -65,12 +67,12 @@ class RunView:
 
     @cached_property
     def records(self) -> list[Record]:
-        return self.folder.records()
+        return self.source.records()
 
     @property
     def last_step(self) -> int:
         if not self.records:
-            raise InputError(f"{self.folder.path} has no records yet")
+            raise InputError(f"{self.source.path} has no records yet")
         return max(record.step for record in self.records)
 
     def at(self, step: int) -> list[Record]:

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from lengthwise.records.files import read_json
+from lengthwise.records.packed import notes, runs_below
 from lengthwise.records.view import RunView
 
 TUNING_SEED = 0
@@ -22,21 +22,23 @@ class Collection:
     @cached_property
     def views(self) -> list[RunView]:
         """Finished runs of seeds that are reported, by name, seeds in order."""
-        return [view for view in self._reported if view.folder.status() == "done"]
+        return [view for view in self._reported if view.source.status() == "done"]
 
     @property
     def unfinished(self) -> dict[str, str]:
         """Runs that no table or figure shows, and their status."""
-        found = {view.name: str(view.folder.status()) for view in self._reported}
+        found = {view.name: str(view.source.status()) for view in self._reported}
         return {name: status for name, status in found.items() if status != "done"}
 
     @cached_property
     def _reported(self) -> list[RunView]:
         found: list[tuple[str, int, RunView]] = []
-        for config in sorted((self.folder / "runs").glob("*/config.json")):
-            named = RUN_NAME.fullmatch(config.parent.name)
+        # A run that is live and packed at once is read from its folder.
+        runs = {run.name: run for run in reversed(runs_below(self.folder))}
+        for name, run in runs.items():
+            named = RUN_NAME.fullmatch(name)
             if named and int(named["seed"]) != TUNING_SEED:
-                found.append((named["row"], int(named["seed"]), RunView.of(config.parent)))
+                found.append((named["row"], int(named["seed"]), RunView(run)))
         return [view for *_, view in sorted(found, key=lambda entry: entry[:2])]
 
     @cached_property
@@ -50,8 +52,7 @@ class Collection:
     @cached_property
     def notes(self) -> dict[str, dict[str, Any]]:
         """What each recipe took: OUT/NAME.json."""
-        notes = (read_json(path) for path in sorted(self.folder.glob("*.json")))
-        return {note["recipe"]: note for note in notes if "recipe" in note}
+        return notes(self.folder)
 
 
 def row_name(view: RunView) -> str:

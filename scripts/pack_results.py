@@ -1,7 +1,7 @@
 """Packs the run folders of recipes into results/: scripts/pack_results.py runs/full, or --unpack for the reverse.
 
-Each recipe becomes RECIPE.json and RECIPE.parquet. Unpacked, the run folders are as they were: lengthwise reproduce
---out FOLDER goes on with them, and does not redo what is finished.
+Each recipe becomes RECIPE.json and RECIPE.parquet. Unpacked, the run folders are as they were, to the byte:
+`lengthwise reproduce --out FOLDER` goes on with them, and does not redo what is finished.
 """
 
 import argparse

@@ -179,7 +179,7 @@ def test_unknown_runs_and_broken_files_are_refused(packed, tmp_path):
     with pytest.raises(InputError, match="no run 'nobody' in"):
         open_run(packed / "tiny.json" / "nobody")
     with pytest.raises(InputError, match="is no run folder"):
-        open_run(packed / "tiny.parquet" / "tiny-s1")
+        open_run(packed / "tiny.parquet" / "tiny-s1").config()
     write_json(tmp_path / "broken.json", {"runs": [], "folders": {"r": {"config": {}, "records_size": 1}}})
     (tmp_path / "broken.parquet").write_bytes(b"PAR0")
     with pytest.raises(InputError, match="cannot read"):

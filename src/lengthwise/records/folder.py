@@ -56,8 +56,7 @@ class RunFolder(RunSource):
     @classmethod
     def existing(cls, path: Path | str) -> "RunFolder":
         folder = cls(path)
-        if not (folder.path / CONFIG).is_file():
-            raise InputError(f"{folder.path} is no run folder: it has no config.json")
+        folder.config()
         return folder
 
     def _failed_at_once(self) -> bool:

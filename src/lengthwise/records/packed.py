@@ -1,4 +1,4 @@
-"""Finished runs as data: RECIPE.json with their configs, environments and statuses, RECIPE.parquet with their records.
+"""Finished runs as data: RECIPE.json with their configs, environments and status, RECIPE.parquet with all records.
 
 A live results folder holds notes, RECIPE.json, and the run folders that they list, runs/ROW-sSEED. Packed, a note
 has the key `folders` with the small files of each run, and the records of all its runs lie beside it. A run that
@@ -50,7 +50,7 @@ def open_run(path: Path | str) -> RunSource:
     """A run folder, or a run of a packed file, as results/addition.json/addition-D4-s1."""
     path = Path(path)
     if not is_packed(path.parent):
-        return RunFolder.existing(path)
+        return RunFolder(path)
     if path.name not in _folders(path.parent):
         raise InputError(f"no run {path.name!r} in {path.parent}")
     return PackedRun(path)

@@ -46,7 +46,7 @@ class RunSource(ABC):
     def config(self) -> dict[str, Any]:
         content = self.content(CONFIG)
         if content is None:
-            raise InputError(f"no file {self.path / CONFIG}")
+            raise InputError(f"{self.path} is no run folder: it has no {CONFIG}")
         return content
 
     def environment(self) -> Any:

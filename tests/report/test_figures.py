@@ -127,7 +127,7 @@ def test_accuracy_by_length_has_counts_intervals_and_predictions(tmp_path):
     assert list(bars.lines[0].get_ydata()) == pytest.approx([100 * count / TOTAL for count in counts])
     for segment, count in zip(bars.lines[2][0].get_segments(), counts, strict=True):
         np.testing.assert_allclose(segment[:, 1], [100 * end for end in clopper_pearson(count, TOTAL)])
-    exact = [float(100 * row.accuracy) for row in view.predictions()]
+    exact = [float(100 * row.accuracy) for row in view.spec.predictions()]
     assert lines(axes, COLOURS[1]) == [exact] and exact[0] == 100 and 30 < exact[-1] < 35
 
 

@@ -1,6 +1,5 @@
 """Runs as they go: what a run folder says of itself, and the points its records added since last time."""
 
-import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,18 +35,12 @@ def _described(view: RunView) -> dict[str, Any]:
         "seed": view.seed,
         "steps": view.config["training"]["steps"],
         "tests": [str(domain) for domain in view.tests],
-        "group": _group(view.config),
+        "group": view.spec.question,
     }
 
 
 def _standing(run: RunSource) -> dict[str, Any]:
     return {"status": run.status(), "records_size": run.records_size(), "has_model": run.has_model}
-
-
-def _group(config: dict[str, Any]) -> str:
-    """The same for runs that differ in their seed alone."""
-    content = json.dumps({**config, "seed": None}, sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
 def points(path: Path, offset: int) -> dict[str, Any]:

@@ -6,14 +6,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
+from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.records.packed import open_run
 from lengthwise.records.schema import Record
 from lengthwise.records.source import RunSource
+from lengthwise.records.spec import RunSpec, read_spec
 from lengthwise.records.verdicts import Measured, Verdict, measured, verdicts
-from lengthwise.theory.encodings import encoding_facts
-from lengthwise.theory.predict import Case, Prediction, predict_case
 
 
 @dataclass(frozen=True)
@@ -33,37 +32,34 @@ class RunView:
     def config(self) -> dict[str, Any]:
         return self.source.config()
 
+    @cached_property
+    def spec(self) -> RunSpec:
+        """What the run asks."""
+        return read_spec(self.config)
+
     @property
     def seed(self) -> int:
-        return self.config["seed"]
+        return self.spec.seed
 
     @property
     def encoding(self) -> str:
-        return self.config["encoding"]
-
-    @property
-    def positions(self) -> str:
-        """The encoding, and whether attention knows nothing else, or some heads tokens instead."""
-        model = self.config["model"]
-        if not model.get("place_attention", False):
-            return self.encoding
-        return f"{self.encoding} by place" + (" and by tokens" if model.get("token_heads", 0) else "")
+        return self.spec.encoding
 
     @property
     def layout(self) -> str:
-        return self.config["layout"] or encoding_facts(self.encoding).layout
+        return self.spec.layout
 
     @property
     def task(self) -> Task:
-        return Task.parse(self.config["task"], self.config["base"])
+        return self.spec.task
 
     @property
     def train(self) -> Domain:
-        return Domain.parse(self.config["train"], self.config["base"])
+        return self.spec.train
 
     @property
-    def tests(self) -> list[Domain]:
-        return parse_test_domains(self.config["test"] or default_test(self.train), self.config["base"])
+    def tests(self) -> Sequence[Domain]:
+        return self.spec.tests
 
     @cached_property
     def records(self) -> list[Record]:
@@ -87,14 +83,6 @@ class RunView:
             if record.metric == "exact" and record.mode == "forced" and record.correct is not None
         }
 
-    def predictions(self, domains: Sequence[Domain] | None = None) -> list[Prediction]:
-        """What theory says, domain by domain; by default of the test domains."""
-        cases = [
-            Case(self.task, self.train, domain, self.encoding, self.layout)
-            for domain in (self.tests if domains is None else domains)
-        ]
-        return [predict_case(case) for case in cases]
-
     def verdicts(self) -> list[Verdict]:
         """One per test domain, after the last evaluation."""
-        return verdicts(self.predictions(), str(self.train), self.at(self.last_step))
+        return verdicts(self.spec.predictions(), str(self.train), self.at(self.last_step))

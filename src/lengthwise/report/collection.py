@@ -46,8 +46,8 @@ class Collection:
         """Runs that differ in seed alone, under the name they share."""
         grouped: dict[str, list[RunView]] = {}
         for view in self.views:
-            grouped.setdefault(row_name(view), []).append(view)
-        return grouped
+            grouped.setdefault(view.spec.question, []).append(view)
+        return {row_name(views[0]): views for views in grouped.values()}
 
     @cached_property
     def notes(self) -> dict[str, dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,16 +14,11 @@ from lengthwise.records.source import RunSource
 from lengthwise.records.verdicts import Measured, Verdict
 from lengthwise.records.view import RunView
 from lengthwise.report.whole import Judged, last_whole
-from lengthwise.theory.predict import Case, Prediction, predict_case
-
-predict_once = lru_cache(maxsize=None)(predict_case)
-"""Runs that differ in seed alone share their predictions, and some take seconds to count."""
-
+from lengthwise.theory.predict import Prediction
 
 DIGIT = "digit:"
 UNFINISHED = ("running", "failed")
 ALLOWED = "run folders, packed results such as results/addition.json, and folders that hold some"
-NEEDED = ("task", "train", "test", "encoding", "layout", "base", "seed")
 
 
 @dataclass(frozen=True)
@@ -33,9 +28,7 @@ class ShownRun:
 
     @cached_property
     def predictions(self) -> list[Prediction]:
-        view = self.view
-        cases = [Case(view.task, view.train, domain, view.encoding, view.layout) for domain in view.tests]
-        return [predict_once(case) for case in cases]
+        return self.view.spec.predictions()
 
     @cached_property
     def _judged(self) -> Judged:
@@ -139,22 +132,11 @@ def _runs(path: Path) -> list[RunSource]:
 
 def _readable(run: ShownRun) -> ShownRun:
     """The run, if everything that will be shown of it can be read."""
-    _check_config(run.view)
+    _ = run.view.spec
     if not run.view.records:
         raise InputError("it has no records yet")
     _ = run.standing, run.environment
     return run
-
-
-def _check_config(view: RunView) -> None:
-    config = view.config
-    missing = [key for key in NEEDED if not isinstance(config, dict) or key not in config]
-    if missing:
-        raise InputError(f"config.json is no run config: it has no {', '.join(missing)}")
-    try:
-        _ = view.task, view.train, view.tests, view.layout, int(view.seed)
-    except (InputError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"config.json is no run config: {error}") from None
 
 
 def _labels(folders: Sequence[Path]) -> list[str]:

@@ -29,9 +29,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def odd_run(folder: Path, name: str) -> RunFolder:
     """Records with every kind of number, none, and letters of other alphabets."""
-    run = RunFolder.claim(
-        folder / "runs" / name, {"task": "add", "größe": "β", "rate": 1e-05}, {"device": "日本 🙂"}
-    )
+    config = tiny_config(seed=1).model_dump(mode="json") | {"größe": "β", "rate": 1e-05}
+    run = RunFolder.claim(folder / "runs" / name, config, {"device": "日本 🙂"})
     shared = {"run": "früher", "seed": 1, "task": "add", "base": 10, "total": 2**40, "selection": "given"}
     run.append(
         Record(step=step, domain="D2:añb\u2028", metric="loss", value=value, seen=seen, **shared)

@@ -1,6 +1,6 @@
 """Records as polars frames: in Parquet files, and joined with what their runs asked, for tables and figures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -9,7 +9,9 @@ from pydantic import TypeAdapter
 
 from lengthwise.errors import InputError
 from lengthwise.records.files import replace_file
+from lengthwise.records.packed import PackedRun
 from lengthwise.records.schema import Record
+from lengthwise.records.view import RunView
 
 RECORD_COLUMNS: dict[str, type[pl.DataType]] = {
     "run": pl.String,
@@ -35,6 +37,63 @@ FOLDER = "folder"
 _RECORDS = TypeAdapter(list[Record])
 
 
+RUN_COLUMNS: dict[str, type[pl.DataType]] = {
+    "run": pl.String,
+    "recipe": pl.String,
+    "row": pl.String,
+    "seed": pl.Int64,
+    "task": pl.String,
+    "base": pl.Int64,
+    "train": pl.String,
+    "encoding": pl.String,
+    "layout": pl.String,
+    "positions": pl.String,
+    "question": pl.String,
+}
+MEASURED_COLUMNS = [column for column in RECORD_COLUMNS if column not in RUN_COLUMNS]
+
+
+def records_frame(views: Iterable[RunView], recipes: Mapping[str, str] | None = None) -> pl.DataFrame:
+    """All records of some runs, each with what its run asked; `recipes` tells the recipe of a run by its name.
+
+    column             | of each record
+    -------------------|------------------------------------------------------------------------------------
+    run, recipe, row   | its run folder, the recipe that made it, and the name that seeds of one row share
+    question           | the same for runs that differ in their seed alone
+    task to positions  | what the run asks
+    step to seen       | as in records.jsonl
+    last               | whether it is of the run's last evaluation
+    share              | correct / total; null for measurements that are no counts
+    """
+    own = [_with_run(view, (recipes or {}).get(view.name)) for view in views]
+    return pl.concat(own) if own else _empty()
+
+
+def _with_run(view: RunView, recipe: str | None) -> pl.DataFrame:
+    spec, records = view.spec, _records(view)
+    named = (view.name, recipe, view.row, spec.seed)
+    asked = (str(spec.task), spec.task.base, str(spec.train), spec.encoding, spec.layout, spec.positions)
+    values = dict(zip(RUN_COLUMNS, (*named, *asked, spec.question), strict=True))
+    return records.select(
+        *(pl.lit(values[column], dtype).alias(column) for column, dtype in RUN_COLUMNS.items()),
+        *MEASURED_COLUMNS,
+        (pl.col("step") == pl.col("step").max()).alias("last"),
+        (pl.col("correct") / pl.col("total")).alias("share"),
+    )
+
+
+def _records(view: RunView) -> pl.DataFrame:
+    if isinstance(view.source, PackedRun):
+        return _stored_frame(view.source.path.parent.with_suffix(".parquet"), view.name)
+    columns = {column: [getattr(record, column) for record in view.records] for column in RECORD_COLUMNS}
+    return pl.DataFrame(columns, schema=RECORD_COLUMNS)
+
+
+def _empty() -> pl.DataFrame:
+    measured = {column: RECORD_COLUMNS[column] for column in MEASURED_COLUMNS}
+    return pl.DataFrame(schema={**RUN_COLUMNS, **measured, "last": pl.Boolean, "share": pl.Float64})
+
+
 def write_records(path: Path, runs: Mapping[str, Sequence[Record]]) -> None:
     """The records of many runs, run after run, in their order."""
     columns = {FOLDER: [name for name, records in runs.items() for _ in records]} | {
@@ -46,8 +105,12 @@ def write_records(path: Path, runs: Mapping[str, Sequence[Record]]) -> None:
 
 
 def stored_records(path: Path, folder: str) -> list[Record]:
-    frame = _stored(path, path.stat().st_mtime_ns).get((folder,))
-    return [] if frame is None else _RECORDS.validate_python(frame.drop(FOLDER).to_dicts())
+    return _RECORDS.validate_python(_stored_frame(path, folder).to_dicts())
+
+
+def _stored_frame(path: Path, folder: str) -> pl.DataFrame:
+    found = _stored(path, path.stat().st_mtime_ns).get((folder,))
+    return pl.DataFrame(schema=RECORD_COLUMNS) if found is None else found.select(*RECORD_COLUMNS)
 
 
 @lru_cache(maxsize=8)

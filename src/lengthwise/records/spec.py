@@ -59,7 +59,7 @@ class RunSpec:
     @property
     def positions(self) -> str:
         """The encoding, and whether attention knows nothing else, or some heads tokens instead."""
-        model = self.config["model"]
+        model = self.config.get("model", {})
         if not model.get("place_attention", False):
             return self.encoding
         return f"{self.encoding} by place" + (" and by tokens" if model.get("token_heads", 0) else "")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
@@ -13,6 +13,9 @@ from lengthwise.records.schema import Record
 from lengthwise.records.source import RunSource
 from lengthwise.records.spec import RunSpec, read_spec
 from lengthwise.records.verdicts import Measured, Verdict, measured, verdicts
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,19 @@ class RunView:
     @property
     def tests(self) -> Sequence[Domain]:
         return self.spec.tests
+
+    @property
+    def row(self) -> str:
+        """The name without its seed, which all seeds of a recipe's row share."""
+        return self.name.removesuffix(f"-s{self.seed}")
+
+    @cached_property
+    def frame(self) -> "pl.DataFrame":
+        """The records as a polars frame, with what the run asked (records/frame.py)."""
+        # What trains and evaluates does without polars.
+        from lengthwise.records.frame import records_frame  # noqa: PLC0415
+
+        return records_frame([self])
 
     @cached_property
     def records(self) -> list[Record]:

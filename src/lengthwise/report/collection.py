@@ -4,15 +4,19 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lengthwise.records.packed import notes, runs_below
 from lengthwise.records.view import RunView
 
+if TYPE_CHECKING:
+    import polars as pl
+
 TUNING_SEED = 0
 """Tables show seeds that nothing was tuned on."""
 
-RUN_NAME = re.compile(r"(?P<row>.+)-s(?P<seed>\d+)")
+RUN_NAME = re.compile(r".+-s\d+")
+"""Runs of recipes; a run may have any other name."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +36,10 @@ class Collection:
 
     @cached_property
     def _reported(self) -> list[RunView]:
-        found: list[tuple[str, int, RunView]] = []
         # A run that is live and packed at once is read from its folder.
-        runs = {run.name: run for run in reversed(runs_below(self.folder))}
-        for name, run in runs.items():
-            named = RUN_NAME.fullmatch(name)
-            if named and int(named["seed"]) != TUNING_SEED:
-                found.append((named["row"], int(named["seed"]), RunView(run)))
-        return [view for *_, view in sorted(found, key=lambda entry: entry[:2])]
+        runs = {run.name: run for run in reversed(runs_below(self.folder)) if RUN_NAME.fullmatch(run.name)}
+        found = [view for view in map(RunView, runs.values()) if view.seed != TUNING_SEED]
+        return sorted(found, key=lambda view: (view.row, view.seed))
 
     @cached_property
     def rows(self) -> dict[str, list[RunView]]:
@@ -47,15 +47,17 @@ class Collection:
         grouped: dict[str, list[RunView]] = {}
         for view in self.views:
             grouped.setdefault(view.spec.question, []).append(view)
-        return {row_name(views[0]): views for views in grouped.values()}
+        return {views[0].row: views for views in grouped.values()}
+
+    @cached_property
+    def frame(self) -> "pl.DataFrame":
+        """All records of these runs, with what each run asked (records/frame.py)."""
+        from lengthwise.records.frame import records_frame  # noqa: PLC0415
+
+        recipes = {name: recipe for recipe, note in reversed(self.notes.items()) for name in note["runs"]}
+        return records_frame(self.views, recipes)
 
     @cached_property
     def notes(self) -> dict[str, dict[str, Any]]:
         """What each recipe took: OUT/NAME.json."""
         return notes(self.folder)
-
-
-def row_name(view: RunView) -> str:
-    named = RUN_NAME.fullmatch(view.name)
-    assert named is not None, "a collection holds runs of recipes alone"
-    return named["row"]

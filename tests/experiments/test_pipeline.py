@@ -7,14 +7,7 @@ import torch
 from fakes import PerfectModel, TheoryModel, tiny_config
 
 from lengthwise.evaluation.problems import Problems
-from lengthwise.experiments.assess import (
-    Assessment,
-    assess_decoded,
-    domain_rows,
-    given_row,
-    measured_members,
-    predictions,
-)
+from lengthwise.experiments.assess import Assessment, assess_decoded, domain_rows, given_row, measured_members
 from lengthwise.experiments.build import Parts, build
 from lengthwise.model.positions import find_encoding
 from lengthwise.records.folder import RunFolder
@@ -111,7 +104,7 @@ def test_members_of_a_stack_are_judged_each_by_its_own_theory():
     }
     for name, config, perfect in (("sum", configs[0], 2), ("product", configs[1], 6)):
         own = [r for r in records if r.run == name]
-        rows = verdicts(predictions(config, config.test_domains), config.train_domain, own)
+        rows = verdicts(config.spec.predictions(config.test_domains), config.train_domain, own)
         assert {row.word for row in rows} == {"holds"}
         assert sum(row.accuracy.perfect for row in rows) == perfect
 

@@ -17,8 +17,8 @@ def measured(folder, config, name, records):
     """A run with its records of the last step, which `records` gives from what makes one."""
     view = synthetic_run(folder, config, name=name, steps=())
     make = record_maker(view, 300)
-    view.folder.append([make(view.train, share=1), *records(make)])
-    return RunView(view.folder)
+    view.source.append([make(view.train, share=1), *records(make)])
+    return RunView(view.source)
 
 
 def coupled_run(folder, name, config=COUPLED, seed=1):

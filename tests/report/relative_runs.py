@@ -22,7 +22,7 @@ def fake_run(folder, recipe, row, computes, *, seed=1, steps=None):
     view, config = RunView(claimed), run.config
     make = record_maker(view, 100)
     records = []
-    for prediction in view.predictions(config.measured_domains):
+    for prediction in view.spec.predictions(config.measured_domains):
         domain = prediction.domain
         pairs = list(sampled(domain, PROBLEMS))
         answered = [_answer(computes, view, prediction, a, b) for a, b in pairs]

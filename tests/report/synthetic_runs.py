@@ -55,7 +55,7 @@ def record_maker(view, step):
 def _evaluation(view, config, step, learned, follows, *, last):
     make = record_maker(view, step)
     records = [make(view.train, "train_loss", value=2.3 * (1 - learned(step, 0)) + 0.002)] if step else []
-    for row in view.predictions(config.measured_domains):
+    for row in view.spec.predictions(config.measured_domains):
         whole = learned(step, 0) * follows(row.domain)
         exact = row.accuracy if row.accuracy is not None else 0.5
         records.append(make(row.domain, share=whole * exact))
@@ -86,7 +86,7 @@ def _digit(view, row, digit, learned):
 
 def _dependence(view, make):
     domain = max(view.tests, key=lambda d: d.length)
-    hypothesis = view.predictions([domain])[0].hypothesis
+    hypothesis = view.spec.predictions([domain])[0].hypothesis
     if hypothesis is None:
         return []
     matrix = dependence_matrix(view.task, hypothesis, domain.length)

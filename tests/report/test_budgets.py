@@ -13,7 +13,7 @@ def test_runs_of_several_commits_tell_each_in_order_of_first_use(tmp_path):
     for run in RECIPES["addition"].runs(Setting(), 1, list(commits)):
         view = synthetic_run(tmp_path / "runs", run.config, name=run.name, steps=(0,))
         commit = commits[run.name.removesuffix("-s1")]
-        write_json(view.folder.path / "environment.json", {"commit": commit})
+        write_json(view.source.path / "environment.json", {"commit": commit})
     note = {"recipe": "addition", "runs": [f"{name}-s1" for name in commits], "wall_seconds": 1.0, "device": "d"}
     write_json(tmp_path / "addition.json", {**note, "commit": "894c937b92ca"})
     (line,) = budget_table(Collection(tmp_path)).rows

@@ -73,8 +73,8 @@ def test_the_page_has_its_section(results, tmp_path):
 def test_a_seed_that_failed_is_named(tmp_path):
     coupled_run(tmp_path / "runs", "coupled-1000", seed=1)
     assert "Not finished" not in results_page(tmp_path, tmp_path / "results.md")
-    coupled_run(tmp_path / "runs", "coupled-1000", seed=2).folder.set_status("failed")
-    coupled_run(tmp_path / "runs", "coupled-1000", seed=0).folder.set_status("failed")
+    coupled_run(tmp_path / "runs", "coupled-1000", seed=2).source.set_status("failed")
+    coupled_run(tmp_path / "runs", "coupled-1000", seed=0).source.set_status("failed")
     page = results_page(tmp_path, tmp_path / "results.md")
     assert "Not finished, and in no table or figure: coupled-1000-s2 (failed)." in page
 

@@ -127,7 +127,7 @@ def test_accuracy_by_length_has_counts_intervals_and_predictions(tmp_path):
     assert list(bars.lines[0].get_ydata()) == pytest.approx([100 * count / TOTAL for count in counts])
     for segment, count in zip(bars.lines[2][0].get_segments(), counts, strict=True):
         np.testing.assert_allclose(segment[:, 1], [100 * end for end in clopper_pearson(count, TOTAL)])
-    exact = [float(100 * row.accuracy) for row in view.predictions()]
+    exact = [float(100 * row.accuracy) for row in view.spec.predictions()]
     assert lines(axes, COLOURS[1]) == [exact] and exact[0] == 100 and 30 < exact[-1] < 35
 
 
@@ -167,8 +167,8 @@ def test_bands_are_over_common_steps():
 
 def test_of_two_evaluations_at_a_step_the_later_one_counts(tmp_path):
     view = synthetic_run(tmp_path, D4, steps=(0,))
-    view.folder.append([record_maker(view, 0)("D3", share=0.25)])
-    assert Curves(RunView(view.folder)).percent("exact", "D3") == {0: 25.0}
+    view.source.append([record_maker(view, 0)("D3", share=0.25)])
+    assert Curves(RunView(view.source)).percent("exact", "D3") == {0: 25.0}
 
 
 def test_accuracy_by_domain_shows_truth_above_and_agreement_below(tmp_path):
@@ -215,8 +215,8 @@ def test_correlations_of_values_and_of_changes(tmp_path):
     series = {4: [0.1, 0.5, 0.4, 0.9], 2: [0.2, 0.1, 0.6, 0.7], 3: [0.5, 0.5, 0.5, 0.5]}
     for step in range(4):
         make = record_maker(view, 10 * step)
-        view.folder.append([make("D4", f"r2:{d}", mode="decoded", value=v[step]) for d, v in series.items()])
-    curves = Curves(RunView(view.folder))
+        view.source.append([make("D4", f"r2:{d}", mode="decoded", value=v[step]) for d, v in series.items()])
+    curves = Curves(RunView(view.source))
     assert correlations(curves, 4, [2, 3, 4]) == {2: pytest.approx(correlation(series[4], series[2]))}
     changes = [np.diff(series[d]) for d in (4, 2)]
     expected = np.corrcoef(*changes)[0, 1]

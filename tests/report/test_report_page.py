@@ -53,8 +53,8 @@ def folder(tmp_path_factory) -> Path:
 def _decode(view: RunView) -> None:
     make = record_maker(view, view.last_step)
     shares = {"exact": 0.5, "malformed": 0.1, "wrong_length": 0.1, "first_wrong:1": 0.1, "first_wrong:3": 0.2}
-    view.folder.append([make("D4", metric, share, mode="decoded") for metric, share in shares.items()])
-    view.folder.append([make("D4", f"pair:{a}:{b}", share=(a + b) / 10) for a in (1, 2) for b in (1, 2, 3)])
+    view.source.append([make("D4", metric, share, mode="decoded") for metric, share in shares.items()])
+    view.source.append([make("D4", f"pair:{a}:{b}", share=(a + b) / 10) for a in (1, 2) for b in (1, 2, 3)])
 
 
 @pytest.fixture(scope="module")
@@ -284,7 +284,7 @@ def test_all_of_results_stays_small():
 def test_many_runs_stay_small(tmp_path):
     """A hundred runs through training with digits, 50 questions."""
     view = synthetic_run(tmp_path, ADD | {"evaluation": WATCHED}, steps=range(0, 3000, 100))
-    config, records = view.config, view.folder.records_path.read_bytes()
+    config, records = view.config, view.source.records_path.read_bytes()
     for k in range(100):
         copy = tmp_path / f"copy{k}"
         copy.mkdir()
@@ -346,8 +346,8 @@ def test_a_run_that_is_not_finished_is_shown_with_its_status(tmp_path, capsys, s
     """It is shown as of its last whole evaluation: another may be half written."""
     synthetic_run(tmp_path, ADD, name="whole")
     view = synthetic_run(tmp_path, ADD | {"seed": 1}, name="part")
-    view.folder.append([record_maker(view, 400)("D1", share=0.5)])
-    view.folder.set_status(status)
+    view.source.append([record_maker(view, 400)("D1", share=0.5)])
+    view.source.set_status(status)
     main(["report", str(tmp_path), "--out", str(tmp_path / "page.html"), "--json"])
     standing = f"{status}, shown as of step 300"
     assert json.loads(capsys.readouterr().out)["unfinished"] == {"part": standing}
@@ -363,7 +363,7 @@ def test_a_setting_without_figures_of_its_own_has_no_box(tmp_path):
     """One evaluation, digits and all else left out: nothing but what stands above for all settings."""
     for dropout in (0.0, 0.5):
         view = synthetic_run(tmp_path, ADD | {"model": {"dropout": dropout}}, name=f"d{dropout}", steps=(300,))
-        path, lines = view.folder.records_path, view.folder.records_path.read_text().splitlines(keepends=True)
+        path, lines = view.source.records_path, view.source.records_path.read_text().splitlines(keepends=True)
         path.write_text("".join(line for line in lines if '"digit:' not in line))
     page = Report.of([tmp_path]).html()
     assert '<details class="setting">' not in page and page.count("<figure>") == 2

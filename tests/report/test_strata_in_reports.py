@@ -29,8 +29,8 @@ def views(tmp_path_factory):
         for k in range(n + 1)
         for reference in ("truth", "truncated:2")
     ]
-    more.folder.append([*sets, *chains])
-    return plain, type(more)(more.folder)
+    more.source.append([*sets, *chains])
+    return plain, type(more)(more.source)
 
 
 def test_verdicts_tables_and_page_are_the_same(views):
@@ -39,7 +39,7 @@ def test_verdicts_tables_and_page_are_the_same(views):
     assert more.verdicts() == plain.verdicts()
     counts = more.final_counts
     assert {key: counts[key] for key in plain.final_counts} == plain.final_counts
-    assert report_html([more.folder.path]) == report_html([plain.folder.path])
+    assert report_html([more.source.path]) == report_html([plain.source.path])
 
 
 def test_figures_are_the_same(views, tmp_path):

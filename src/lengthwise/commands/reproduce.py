@@ -12,7 +12,7 @@ from rich.markup import escape
 from lengthwise.errors import InputError
 from lengthwise.experiments.recipes import RECIPES, Recipe, Setting, find_recipes
 
-OUT = {("full", "fast"): "results", ("full", "paper"): "runs/paper", ("laptop", "fast"): "runs/laptop"}
+OUT = {("full", "fast"): "runs/full", ("full", "paper"): "runs/paper", ("laptop", "fast"): "runs/laptop"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class Reproduce:
     only: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     """Train this row alone; may be given more than once."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """Folder for runs, tables and figures. Default: results, runs/laptop, or runs/paper for the paper's preset."""
+    """Folder for runs, tables and figures. Default: runs/full, runs/laptop, or runs/paper with that preset."""
     device: str = "auto"
     """Where to train: auto, cpu, cuda."""
     json: bool = False
@@ -85,7 +85,8 @@ def render(out: Path, console: Console) -> None:
         from lengthwise.report.results import write_results
     except ImportError as error:
         return console.print(
-            f"No {error.name} here to draw with: `make results` draws what was trained", soft_wrap=True
+            f"No {error.name} here to draw with: the same command where it is installed draws what was trained",
+            soft_wrap=True,
         )
     written = write_results(out)
     return console.print(f"Tables, figures and summary.json in {out}: {len(written)} files", soft_wrap=True)

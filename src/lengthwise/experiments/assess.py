@@ -22,16 +22,10 @@ from lengthwise.evaluation.written import Probed, written_digits
 from lengthwise.experiments.build import Parts, training_layout
 from lengthwise.experiments.config import RunConfig
 from lengthwise.records.schema import Record
-from lengthwise.theory.encodings import ABSOLUTE, encoding_facts, layout_facts
+from lengthwise.theory.encodings import layout_facts
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
-from lengthwise.theory.predict import Case, Prediction, find_rule, predict_case
 from lengthwise.tokens.reserve import WHOLE_LIMIT
 from lengthwise.training.data import problems_per_row
-
-
-def predictions(config: RunConfig, domains: Sequence[Domain]) -> list[Prediction]:
-    """What theory says of a run, domain by domain."""
-    return [predict_case(_case(config, domain)) for domain in domains]
 
 
 class Assessment:
@@ -127,7 +121,7 @@ def _row(parts: Parts, domain: Domain, count: int, whole: int) -> Row:
     return Row(
         test_problems(domain, parts.seeds, width, count, device, whole=whole),
         domain,
-        [measured_hypothesis(config, domain) for config in parts.configs],
+        [config.spec.measured_hypothesis(domain) for config in parts.configs],
     )
 
 
@@ -136,7 +130,7 @@ def given_row(parts: Parts, problems: Problems) -> Row:
     used = (problems.a | problems.b).flatten(0, 1).any(0).nonzero().flatten().tolist()
     longest = max(used, default=0) + 1
     domain = Domain.parse(f"D{longest}", parts.configs[0].base)
-    return Row(problems, None, [predicted_hypothesis(config, domain) for config in parts.configs])
+    return Row(problems, None, [config.spec.predicted_hypothesis(domain) for config in parts.configs])
 
 
 def measured_members(parts: Parts, names: Sequence[str], steps: Sequence[int]) -> list[MeasuredMember]:
@@ -196,23 +190,3 @@ def _strata(parts: Parts) -> list[Strata]:
 
 def _candidates(parts: Parts) -> list[Hypothesis]:
     return [Hypothesis.parse(name) for name in parts.configs[0].evaluation.hypotheses]
-
-
-def _case(config: RunConfig, domain: Domain) -> Case:
-    return Case(config.task_object, config.train_domain, domain, config.encoding, config.resolved_layout)
-
-
-def predicted_hypothesis(config: RunConfig, domain: Domain) -> Hypothesis | None:
-    """The function that theory says the run computes there, without working out how often it is right."""
-    case = _case(config, domain)
-    return find_rule(case).hypothesis(case)
-
-
-def measured_hypothesis(config: RunConfig, domain: Domain) -> Hypothesis | None:
-    """What answers are compared with besides truth: what theory predicts, or, where it is silent on absolute
-    positions, truncation all the same, as the paper does."""
-    predicted = predicted_hypothesis(config, domain)
-    absolute = encoding_facts(config.encoding).family == ABSOLUTE
-    if predicted is None and absolute and layout_facts(config.resolved_layout).fixed_width:
-        return Hypothesis("truncated", config.train_domain.length)
-    return predicted

@@ -6,16 +6,18 @@
 """
 
 import re
+from functools import cached_property
 from typing import Annotated, Any, Self
 
 import tyro
 from pydantic import Field, model_validator
 
-from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
+from lengthwise.arithmetic import Domain, Task
 from lengthwise.config import Config
 from lengthwise.errors import InputError
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.model.config import ModelConfig
+from lengthwise.records.spec import RunSpec
 from lengthwise.theory.encodings import check_layout, encoding_facts, layout_facts
 from lengthwise.tokens.config import DataConfig
 from lengthwise.training.config import TrainingConfig
@@ -70,27 +72,30 @@ class RunConfig(Config):
         self.evaluation.check(self.task_object)
         return self
 
+    @cached_property
+    def spec(self) -> RunSpec:
+        """What the run asks, and what theory says of that."""
+        return RunSpec.of(self.model_dump(mode="json"))
+
     @property
     def task_object(self) -> Task:
-        return Task.parse(self.task, self.base)
+        return self.spec.task
 
     @property
     def train_domain(self) -> Domain:
-        return Domain.parse(self.train, self.base)
+        return self.spec.train
 
     @property
     def test_domains(self) -> list[Domain]:
-        return parse_test_domains(default_test(self.train_domain) if self.test is None else self.test, self.base)
+        return [*self.spec.tests]
 
     @property
     def measured_domains(self) -> list[Domain]:
-        """The test domains, and first the training domain and its lengths, which every verdict depends on."""
-        train = self.train_domain
-        return list(dict.fromkeys([train, *train.separate_parts(), *self.test_domains]))
+        return self.spec.measured_domains
 
     @property
     def resolved_layout(self) -> str:
-        return self.layout or encoding_facts(self.encoding).layout
+        return self.spec.layout
 
     @property
     def operand_width(self) -> int:

@@ -17,8 +17,6 @@ from lengthwise.experiments.assess import (
     dependence_length,
     domain_rows,
     given_row,
-    predicted_hypothesis,
-    predictions,
 )
 from lengthwise.experiments.load import Answer, Run, load
 from lengthwise.experiments.memory import memory_told
@@ -74,14 +72,14 @@ def _evaluated(
     records = _measure(run, rows)
     if decoded:
         records += assess_decoded(run.parts, run.members, rows)
-    judged = verdicts(predictions(run.config, domains), run.config.train_domain, records) if domains else []
+    judged = verdicts(run.config.spec.predictions(domains), run.config.train_domain, records) if domains else []
     return Evaluation(records, judged, find_errors(run, rows, show_errors))
 
 
 def _with_dependence(run: Run, found: Evaluation) -> Evaluation:
     records = assess_dependence(run.parts, run.members)
     longest = Domain.parse(f"D{dependence_length(run.config)}", run.config.base)
-    shown = dependence_of(records, run.config.task_object, predicted_hypothesis(run.config, longest))
+    shown = dependence_of(records, run.config.task_object, run.config.spec.predicted_hypothesis(longest))
     return replace(found, records=[*found.records, *records], dependence=shown)
 
 

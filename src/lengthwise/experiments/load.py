@@ -8,7 +8,7 @@ from lengthwise.arithmetic import Domain, digit_count, pair_length
 from lengthwise.errors import InputError
 from lengthwise.evaluation.failures import decode
 from lengthwise.evaluation.seen import MeasuredMember
-from lengthwise.experiments.assess import measured_members, predicted_hypothesis
+from lengthwise.experiments.assess import measured_members
 from lengthwise.experiments.build import Parts, build, choose_device
 from lengthwise.experiments.config import RunConfig, read_config
 from lengthwise.records.folder import RunFolder
@@ -77,7 +77,7 @@ class Run:
         """An answer beside truth and prediction."""
         task = self.config.task_object
         domain = Domain.parse(f"D{pair_length(a, b, task.base)}", task.base)
-        hypothesis = predicted_hypothesis(self.config, domain)
+        hypothesis = self.config.spec.predicted_hypothesis(domain)
         predicted = None if hypothesis is None else hypothesis(task, a, b)
         return Answer(a, b, answered, task(a, b), hypothesis, predicted)
 

@@ -9,7 +9,6 @@ from lengthwise.evaluation.measure import Row, ask, measure
 from lengthwise.evaluation.problems import Problems
 from lengthwise.evaluation.score import Subject
 from lengthwise.evaluation.seen import MeasuredMember
-from lengthwise.experiments.assess import predicted_hypothesis
 from lengthwise.experiments.build import Parts
 from lengthwise.experiments.config import RunConfig
 from lengthwise.records.schema import Record
@@ -45,7 +44,9 @@ def assess_held_out(
     """Records of each member on the tenth of its own set that is held out, as the domain `D4 (held out)`."""
     subject = Subject(parts.model, parts.layout, parts.encoding)
     names, domains = [member.run for member in members], [config.train_domain for config in parts.configs]
-    predicted = list(map(predicted_hypothesis, parts.configs, domains))
+    predicted = [
+        config.spec.predicted_hypothesis(domain) for config, domain in zip(parts.configs, domains, strict=True)
+    ]
     records: list[Record] = []
     for own in _of_equal_size(sets):
         # A pass is over all members: those whose sets have another size look at one of these, for nothing.

@@ -62,12 +62,19 @@ def _refuse_missing(roots: Sequence[Path]) -> None:
 
 
 def _run_folders(root: Path) -> Iterator[Path]:
+    """Run folders, and runs of packed files as FILE.json/NAME."""
+    from lengthwise.records.packed import is_packed, packed_runs
+
     for place, folders, files in os.walk(root):
         path = Path(place)
         if "config.json" in files and path != root:
             yield path
             folders.clear()
-        elif len(path.relative_to(root).parts) >= MAX_DEPTH:
+            continue
+        for name in files:
+            if is_packed(path / name):
+                yield from (run.path for run in packed_runs(path / name) if run.path.parent.name == name)
+        if len(path.relative_to(root).parts) >= MAX_DEPTH:
             folders.clear()
 
 

@@ -9,7 +9,7 @@ from lengthwise.experiments.config import RunConfig, read_config
 from lengthwise.explorer.words import headline
 from lengthwise.records.folder import RunFolder
 from lengthwise.shipped import shipped_models
-from lengthwise.theory.predict import Case, find_rule
+from lengthwise.theory.predict import find_rule
 
 
 def describe_model(name: str, path: Path) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def describe_model(name: str, path: Path) -> dict[str, Any]:
 def _described(config: RunConfig) -> dict[str, Any]:
     task, train = config.task_object, config.train_domain
     beyond = Domain.parse(f"D{train.length + 1}", config.base)
-    case = Case(task, train, beyond, config.encoding, config.resolved_layout)
+    case = config.spec.case(beyond)
     rule = find_rule(case)
     return {
         "task": str(task),

@@ -1,6 +1,5 @@
 """Runs as they go: what a run folder says of itself, and the points its records added since last time."""
 
-import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +7,8 @@ from typing import Any
 
 from lengthwise.errors import InputError
 from lengthwise.explorer.bounds import RECORD_BYTES
-from lengthwise.records.folder import RunFolder
+from lengthwise.records.packed import open_run
+from lengthwise.records.source import RunSource
 from lengthwise.records.view import RunView
 
 LOSS, EXACT = "train_loss", "exact"
@@ -16,9 +16,9 @@ LOSS, EXACT = "train_loss", "exact"
 
 def summary(name: str, path: Path) -> dict[str, Any]:
     """A folder that cannot be read says why, in its own line of the list."""
-    folder = RunFolder(path)
     try:
-        return {"name": name, "error": None, **_described(RunView(folder)), **_standing(folder)}
+        run = open_run(path)
+        return {"name": name, "error": None, **_described(RunView(run)), **_standing(run)}
     except KeyError as error:
         return {"name": name, "error": f"cannot be read: its config has no {error}", "status": None}
     except (InputError, TypeError, ValueError, OSError) as error:
@@ -35,22 +35,12 @@ def _described(view: RunView) -> dict[str, Any]:
         "seed": view.seed,
         "steps": view.config["training"]["steps"],
         "tests": [str(domain) for domain in view.tests],
-        "group": _group(view.config),
+        "group": view.spec.question,
     }
 
 
-def _standing(folder: RunFolder) -> dict[str, Any]:
-    return {
-        "status": folder.status(),
-        "records_size": folder.records_size(),
-        "has_model": (folder.checkpoint_path / "state.json").is_file(),
-    }
-
-
-def _group(config: dict[str, Any]) -> str:
-    """The same for runs that differ in their seed alone."""
-    content = json.dumps({**config, "seed": None}, sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()[:12]
+def _standing(run: RunSource) -> dict[str, Any]:
+    return {"status": run.status(), "records_size": run.records_size(), "has_model": run.has_model}
 
 
 def points(path: Path, offset: int) -> dict[str, Any]:
@@ -58,14 +48,10 @@ def points(path: Path, offset: int) -> dict[str, Any]:
 
     A resumed run may have cut its records: then everything is read again from the start.
     """
-    folder = RunFolder(path)
-    size = folder.records_size()
+    run = open_run(path)
+    size = run.records_size()
     start = offset if offset <= size else 0
-    content = b""
-    if size > start:
-        with folder.records_path.open("rb") as handle:
-            handle.seek(start)
-            content = handle.read(RECORD_BYTES)
+    content = run.record_lines(start, RECORD_BYTES)
     whole = content[: content.rfind(b"\n") + 1]
     end = start + len(whole)
     return {
@@ -73,7 +59,7 @@ def points(path: Path, offset: int) -> dict[str, Any]:
         "restarted": start != offset,
         "offset": end,
         "more": bool(whole) and end < size,
-        "status": folder.status(),
+        "status": run.status(),
     }
 
 

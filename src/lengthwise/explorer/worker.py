@@ -23,7 +23,7 @@ def judge(*, path: str) -> dict[str, Any]:
 
     view = RunView.of(readable(path))
     try:
-        step, rows = last_whole(view, view.predictions())
+        step, rows = last_whole(view, view.spec.predictions())
     except InputError as error:
         return {"step": None, "verdicts": [], "why": str(error)}
     return {"step": step, "verdicts": [verdict_json(row) for row in rows], "why": None}

@@ -12,7 +12,6 @@ from lengthwise.records.verdicts import Measured
 from lengthwise.records.view import RunView
 from lengthwise.theory.dependence import Matrix, dependence_matrix
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.predict import Case, find_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +60,7 @@ def run_dependence(view: RunView) -> Dependence:
     records = view.at(view.last_step)
     length = max(domain.length for domain in view.tests)
     domain = Domain.parse(f"D{length}", view.task.base)
-    case = Case(view.task, view.train, domain, view.encoding, view.layout)
-    return dependence_of(records, view.task, find_rule(case).hypothesis(case))
+    return dependence_of(records, view.task, view.spec.predicted_hypothesis(domain))
 
 
 def _exact(task: Task, hypothesis: Hypothesis | None, length: int, rows: int) -> Matrix:

@@ -28,11 +28,12 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def write_json(path: Path, content: Any) -> None:
-    replace_file(path, lambda aside: _dump(aside, content))
+    text = json_text(content)
+    replace_file(path, lambda aside: aside.write_text(text))
 
 
-def _dump(path: Path, content: Any) -> None:
-    path.write_text(json.dumps(content, indent=2) + "\n")
+def json_text(content: Any) -> str:
+    return json.dumps(content, indent=2) + "\n"
 
 
 def read_json(path: Path) -> Any:

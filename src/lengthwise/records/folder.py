@@ -7,7 +7,7 @@ difference shown.
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast
 
 from pydantic import ValidationError
 
@@ -15,22 +15,13 @@ from lengthwise.errors import InputError
 from lengthwise.records.faults import fault_point
 from lengthwise.records.files import read_json, write_json
 from lengthwise.records.schema import Record
-
-Status = Literal["running", "done", "failed"]
-STATUSES: tuple[Status, ...] = get_args(Status)
+from lengthwise.records.source import CONFIG, ENVIRONMENT, RECORDS, STATUS, RunSource, Status
 
 
-class RunFolder:
-    def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
-
-    @property
-    def name(self) -> str:
-        return self.path.name
-
+class RunFolder(RunSource):
     @property
     def records_path(self) -> Path:
-        return self.path / "records.jsonl"
+        return self.path / RECORDS
 
     @property
     def checkpoint_path(self) -> Path:
@@ -53,11 +44,11 @@ class RunFolder:
             folder.checkpoint_path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"cannot make run folder {folder.path}: {error.strerror}") from None
-        if (folder.path / "config.json").exists() and not folder._failed_at_once():
+        if (folder.path / CONFIG).exists() and not folder._failed_at_once():
             folder.refuse_other(config, complete)
         else:
-            write_json(folder.path / "environment.json", environment)
-            write_json(folder.path / "config.json", config)
+            write_json(folder.path / ENVIRONMENT, environment)
+            write_json(folder.path / CONFIG, config)
         if folder.status() != "done":
             folder.set_status("running")
         return folder
@@ -65,32 +56,19 @@ class RunFolder:
     @classmethod
     def existing(cls, path: Path | str) -> "RunFolder":
         folder = cls(path)
-        if not (folder.path / "config.json").is_file():
-            raise InputError(f"{folder.path} is no run folder: it has no config.json")
+        folder.config()
         return folder
 
     def _failed_at_once(self) -> bool:
         """Whether nothing came of it, so that another config may take its place."""
         return self.status() == "failed" and not any(self.checkpoint_path.iterdir())
 
-    def config(self) -> dict[str, Any]:
-        return read_json(self.path / "config.json")
-
-    def environment(self) -> dict[str, Any]:
-        return read_json(self.path / "environment.json")
-
-    def status(self) -> Status | None:
-        path = self.path / "status.json"
-        if not path.exists():
-            return None
-        content: Any = read_json(path)
-        for known in STATUSES:
-            if isinstance(content, dict) and cast(dict[str, Any], content).get("status") == known:
-                return known
-        raise InputError(f"{path} tells no status: allowed are {', '.join(STATUSES)}")
+    def content(self, file: str) -> Any:
+        path = self.path / file
+        return read_json(path) if path.exists() else None
 
     def set_status(self, status: Status, **details: Any) -> None:
-        write_json(self.path / "status.json", {"status": status, **details})
+        write_json(self.path / STATUS, {"status": status, **details})
 
     def refuse_other(
         self, config: dict[str, Any], complete: Callable[[dict[str, Any]], dict[str, Any]] = dict
@@ -118,6 +96,13 @@ class RunFolder:
     def records_size(self) -> int:
         return self.records_path.stat().st_size if self.records_path.exists() else 0
 
+    def record_lines(self, start: int = 0, most: int | None = None) -> bytes:
+        if self.records_size() <= start:
+            return b""
+        with self.records_path.open("rb") as handle:
+            handle.seek(start)
+            return handle.read(most)
+
     def cut_records(self, size: int) -> None:
         """Drop what lies past a checkpoint: lines of later steps, and a line torn by a crash."""
         if self.records_size() > size:
@@ -125,9 +110,7 @@ class RunFolder:
 
     def records(self) -> list[Record]:
         """All whole lines. A last line without its line break was torn and does not count."""
-        if not self.records_path.exists():
-            return []
-        lines = self.records_path.read_bytes().split(b"\n")[:-1]
+        lines = self.record_lines().split(b"\n")[:-1]
         return [self._record(line, number) for number, line in enumerate(lines, start=1)]
 
     def _record(self, line: bytes, number: int) -> Record:

@@ -4,73 +4,87 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
+from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
-from lengthwise.records.folder import RunFolder
+from lengthwise.records.packed import open_run
 from lengthwise.records.schema import TRUTH, Record
+from lengthwise.records.source import RunSource
+from lengthwise.records.spec import RunSpec, read_spec
 from lengthwise.records.verdicts import Measured, Verdict, measured, passes_gate, verdicts
-from lengthwise.theory.encodings import encoding_facts
-from lengthwise.theory.predict import Case, Prediction, predict_case
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
 class RunView:
-    folder: RunFolder
+    source: RunSource
 
     @classmethod
     def of(cls, path: Path | str) -> "RunView":
-        return cls(RunFolder.existing(path))
+        """Of a run folder, or of a run of a packed file, as results/addition.json/addition-D4-s1."""
+        return cls(open_run(path))
 
     @property
     def name(self) -> str:
-        return self.folder.name
+        return self.source.name
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        return self.folder.config()
+        return self.source.config()
+
+    @cached_property
+    def spec(self) -> RunSpec:
+        """What the run asks."""
+        return read_spec(self.config)
 
     @property
     def seed(self) -> int:
-        return self.config["seed"]
+        return self.spec.seed
 
     @property
     def encoding(self) -> str:
-        return self.config["encoding"]
-
-    @property
-    def positions(self) -> str:
-        """The encoding, and whether attention knows nothing else, or some heads tokens instead."""
-        model = self.config["model"]
-        if not model.get("place_attention", False):
-            return self.encoding
-        return f"{self.encoding} by place" + (" and by tokens" if model.get("token_heads", 0) else "")
+        return self.spec.encoding
 
     @property
     def layout(self) -> str:
-        return self.config["layout"] or encoding_facts(self.encoding).layout
+        return self.spec.layout
 
     @property
     def task(self) -> Task:
-        return Task.parse(self.config["task"], self.config["base"])
+        return self.spec.task
 
     @property
     def train(self) -> Domain:
-        return Domain.parse(self.config["train"], self.config["base"])
+        return self.spec.train
 
     @property
-    def tests(self) -> list[Domain]:
-        return parse_test_domains(self.config["test"] or default_test(self.train), self.config["base"])
+    def tests(self) -> Sequence[Domain]:
+        return self.spec.tests
+
+    @property
+    def row(self) -> str:
+        """The name without its seed, which all seeds of a recipe's row share."""
+        return self.name.removesuffix(f"-s{self.seed}")
+
+    @cached_property
+    def frame(self) -> "pl.DataFrame":
+        """The records as a polars frame, with what the run asked (records/frame.py)."""
+        # What trains and evaluates does without polars.
+        from lengthwise.records.frame import records_frame  # noqa: PLC0415
+
+        return records_frame([self])
 
     @cached_property
     def records(self) -> list[Record]:
-        return self.folder.records()
+        return self.source.records()
 
     @property
     def last_step(self) -> int:
         if not self.records:
-            raise InputError(f"{self.folder.path} has no records yet")
+            raise InputError(f"{self.source.path} has no records yet")
         return max(record.step for record in self.records)
 
     def at(self, step: int) -> list[Record]:
@@ -91,14 +105,6 @@ class RunView:
         exact = {domain: count for (domain, reference), count in self.final_counts.items() if reference == TRUTH}
         return passes_gate(self.train, exact)
 
-    def predictions(self, domains: Sequence[Domain] | None = None) -> list[Prediction]:
-        """What theory says, domain by domain; by default of the test domains."""
-        cases = [
-            Case(self.task, self.train, domain, self.encoding, self.layout)
-            for domain in (self.tests if domains is None else domains)
-        ]
-        return [predict_case(case) for case in cases]
-
     def verdicts(self) -> list[Verdict]:
         """One per test domain, after the last evaluation."""
-        return verdicts(self.predictions(), self.train, self.at(self.last_step))
+        return verdicts(self.spec.predictions(), self.train, self.at(self.last_step))

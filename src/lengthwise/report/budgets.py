@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from math import isnan, nan
 from typing import Any
 
-from lengthwise.records.files import read_json
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection
 from lengthwise.report.formats import TextTable
@@ -64,8 +64,8 @@ def _line(recipe: str, note: dict[str, Any], runs: Sequence[RunView]) -> tuple[s
 
 def tokens_text(runs: Sequence[RunView]) -> str:
     """All that its models read in training, padding included; runs of earlier versions did not note it."""
-    found = [read_json(view.folder.path / "status.json").get("tokens") for view in runs]
-    return "–" if None in found else f"{sum(found) / 1e6:,.0f} M"
+    found = [view.source.costs().get("tokens", nan) for view in runs]
+    return "–" if isnan(sum(found)) else f"{sum(found) / 1e6:,.0f} M"
 
 
 def _samples(data: dict[str, Any]) -> str:
@@ -83,7 +83,7 @@ def _optimizer(training: dict[str, Any]) -> str:
 
 def _commit(view: RunView) -> str:
     """Seven digits of it, and the mark of a tree that differed from it."""
-    commit = view.folder.environment().get("commit")
+    commit = (view.source.environment() or {}).get("commit")
     return "–" if commit is None else re.sub(r"^([0-9a-f]{7})[0-9a-f]+", r"\1", commit)
 
 

@@ -120,7 +120,7 @@ def unread_digits_dead(views: Sequence[RunView]) -> tuple[int, Words]:
 def _predicted_beyond(view: RunView) -> bool:
     """Whether theory says what the run computes on the longest operands tested."""
     longest = max(view.tests, key=lambda domain: domain.length)
-    return view.predictions([longest])[0].hypothesis is not None
+    return view.spec.predictions([longest])[0].hypothesis is not None
 
 
 def _dead_columns(view: RunView) -> Words:

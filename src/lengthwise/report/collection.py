@@ -4,15 +4,19 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lengthwise.records.files import read_json
+from lengthwise.records.packed import notes, runs_below
 from lengthwise.records.view import RunView
+
+if TYPE_CHECKING:
+    import polars as pl
 
 TUNING_SEED = 0
 """Tables show seeds that nothing was tuned on."""
 
-RUN_NAME = re.compile(r"(?P<row>.+)-s(?P<seed>\d+)")
+RUN_NAME = re.compile(r".+-s\d+")
+"""Runs of recipes; a run may have any other name."""
 
 
 @dataclass(frozen=True)
@@ -22,39 +26,38 @@ class Collection:
     @cached_property
     def views(self) -> list[RunView]:
         """Finished runs of seeds that are reported, by name, seeds in order."""
-        return [view for view in self._reported if view.folder.status() == "done"]
+        return [view for view in self._reported if view.source.status() == "done"]
 
     @property
     def unfinished(self) -> dict[str, str]:
         """Runs that no table or figure shows, and their status."""
-        found = {view.name: str(view.folder.status()) for view in self._reported}
+        found = {view.name: str(view.source.status()) for view in self._reported}
         return {name: status for name, status in found.items() if status != "done"}
 
     @cached_property
     def _reported(self) -> list[RunView]:
-        found: list[tuple[str, int, RunView]] = []
-        for config in sorted((self.folder / "runs").glob("*/config.json")):
-            named = RUN_NAME.fullmatch(config.parent.name)
-            if named and int(named["seed"]) != TUNING_SEED:
-                found.append((named["row"], int(named["seed"]), RunView.of(config.parent)))
-        return [view for *_, view in sorted(found, key=lambda entry: entry[:2])]
+        # A run that is live and packed at once is read from its folder.
+        runs = {run.name: run for run in reversed(runs_below(self.folder)) if RUN_NAME.fullmatch(run.name)}
+        found = [view for view in map(RunView, runs.values()) if view.seed != TUNING_SEED]
+        return sorted(found, key=lambda view: (view.row, view.seed))
 
     @cached_property
     def rows(self) -> dict[str, list[RunView]]:
         """Runs that differ in seed alone, under the name they share."""
         grouped: dict[str, list[RunView]] = {}
         for view in self.views:
-            grouped.setdefault(row_name(view), []).append(view)
-        return grouped
+            grouped.setdefault(view.spec.question, []).append(view)
+        return {views[0].row: views for views in grouped.values()}
+
+    @cached_property
+    def frame(self) -> "pl.DataFrame":
+        """All records of these runs, with what each run asked (records/frame.py)."""
+        from lengthwise.records.frame import records_frame  # noqa: PLC0415
+
+        recipes = {name: recipe for recipe, note in reversed(self.notes.items()) for name in note["runs"]}
+        return records_frame(self.views, recipes)
 
     @cached_property
     def notes(self) -> dict[str, dict[str, Any]]:
         """What each recipe took: OUT/NAME.json."""
-        notes = (read_json(path) for path in sorted(self.folder.glob("*.json")))
-        return {note["recipe"]: note for note in notes if "recipe" in note}
-
-
-def row_name(view: RunView) -> str:
-    named = RUN_NAME.fullmatch(view.name)
-    assert named is not None, "a collection holds runs of recipes alone"
-    return named["row"]
+        return notes(self.folder)

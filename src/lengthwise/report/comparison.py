@@ -11,7 +11,7 @@ from lengthwise.records.schema import TRUTH
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.predict import Case, Prediction
+from lengthwise.theory.predict import Prediction
 
 BOTH_LONG = "B4"
 """A row of the paper for which there is no theory, so it is shown apart."""
@@ -132,7 +132,7 @@ def row_label(label: str) -> str:
 
 def _compared(label: str, views: Sequence[RunView], spec: TableSpec, printed: Sequence[float]) -> ComparedRow:
     first = views[0]
-    predictions = first.predictions([domain for domain in first.tests if len(domain.parts) == 1])
+    predictions = first.spec.predictions([domain for domain in first.tests if len(domain.parts) == 1])
     measured = [view.final_counts for view in views]
     reference = str(Hypothesis("truncated", first.train.length)) if spec.truncated else TRUTH
 
@@ -143,9 +143,7 @@ def _compared(label: str, views: Sequence[RunView], spec: TableSpec, printed: Se
             measured=tuple(100 * counts[key].share for counts in measured if key in counts),
             exact=_exact(prediction, spec),
             paper=printed[length - 1] if length <= len(printed) else None,
-            in_distribution=Case(
-                first.task, first.train, prediction.domain, first.encoding, first.layout
-            ).in_distribution,
+            in_distribution=first.spec.case(prediction.domain).in_distribution,
         )
 
     cells = tuple(map(cell, predictions))

@@ -38,7 +38,9 @@ class Cell:
     def mark(self) -> bool | None:
         """Table 1's: whether theory says that it goes on to longer operands."""
         first = self.views[0]
-        return first.predictions([max(longer_domains(first), key=lambda domain: domain.length)])[0].generalizes
+        return first.spec.predictions([max(longer_domains(first), key=lambda domain: domain.length)])[
+            0
+        ].generalizes
 
     @cached_property
     def measured(self) -> str:

@@ -58,7 +58,7 @@ def _addition_line(views: Sequence[RunView]) -> tuple[str, ...]:
     n = first.train.length
     words = [verdict.word for view in views for verdict in view.verdicts()]
     return (
-        first.positions,
+        first.spec.positions,
         str(first.train),
         str(spread(views, learned)),
         *(str(spread(views, lambda view, ref=ref: average(agreements(view, ref)))) for ref in _references(n)),
@@ -104,7 +104,7 @@ def jelassi_table(collection: Collection) -> TextTable | None:
     shown = [str(domain) for domain in tests if domain.length % 5 == 0 or domain.length == longest or longest < 10]
     lines = [
         (
-            views[0].positions,
+            views[0].spec.positions,
             str(views[0].train),
             *(str(on(views, test)) for test in shown),
             MEASURED[goes_on(views)],
@@ -126,7 +126,7 @@ def _modular_line(views: Sequence[RunView]) -> tuple[str, ...]:
     named = {candidate.name: str(candidate.agreement) for candidate in found}
     best = found[0]
     return (
-        views[0].positions,
+        views[0].spec.positions,
         str(views[0].task.modulus),
         str(spread(views, learned)),
         named.get(TRUTH, "–"),
@@ -154,7 +154,7 @@ def products_table(collection: Collection) -> TextTable | None:
     steps = [f"{kind} on {tests[0]}" for kind in STEPS]
     lines = [
         (
-            views[0].positions,
+            views[0].spec.positions,
             "sums and carries" if has_steps(views[0]) else "at once",
             str(views[0].train),
             str(spread(views, learned)),

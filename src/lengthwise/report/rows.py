@@ -20,8 +20,8 @@ def row_table(views: Sequence[RunView]) -> Table:
     table = new_table("run", "learned %", *WORDS, "verdict")
     table.columns[0].overflow = "fold"
     for view in views:
-        if view.folder.status() != "done":
-            table.add_row(escape(view.name), "–", "–", "–", "–", str(view.folder.status()))
+        if view.source.status() != "done":
+            table.add_row(escape(view.name), "–", "–", "–", "–", str(view.source.status()))
             continue
         verdicts = view.verdicts()
         counts, word = Counter(verdict.word for verdict in verdicts), row_verdict(verdicts)
@@ -31,10 +31,10 @@ def row_table(views: Sequence[RunView]) -> Table:
 
 
 def row_json(view: RunView) -> dict[str, Any]:
-    status = view.folder.status()
+    status = view.source.status()
     verdicts = view.verdicts() if status == "done" else []
     return {
-        "run": str(view.folder.path),
+        "run": str(view.source.path),
         "status": status,
         "verdict": row_verdict(verdicts) if verdicts else None,
         "rows": [verdict_json(verdict) for verdict in verdicts],

@@ -119,7 +119,7 @@ def formula_gap(views: Sequence[RunView]) -> float | None:
         float(100 * abs(prediction.paper - prediction.accuracy))
         for view in views
         if view.name.startswith(FAMILIES) and THEOREM_5.speaks_of(view)
-        for prediction in view.predictions()
+        for prediction in view.spec.predictions()
         if prediction.paper is not None and prediction.accuracy is not None
     ]
     return max(gaps, default=None)

@@ -94,7 +94,7 @@ def _length_axis(axes: Axes, lengths: Sequence[int]) -> None:
 
 
 def draw_predictions(axes: Axes, view: RunView) -> None:
-    rows = view.predictions(single_lengths(view))
+    rows = view.spec.predictions(single_lengths(view))
     known = [(row.domain.length, float(100 * row.accuracy)) for row in rows if row.accuracy is not None]
     if known:
         x, y = zip(*known, strict=True)

@@ -24,7 +24,7 @@ def candidate_grid(views: Sequence[RunView]) -> Figure | None:
     found = {
         label: {
             encoding: candidates([curves.view for curves in seeds])
-            for encoding, seeds in grouped([c.view for c in runs], lambda view: view.positions).items()
+            for encoding, seeds in grouped([c.view for c in runs], lambda view: view.spec.positions).items()
         }
         for label, runs in moduli.items()
     }

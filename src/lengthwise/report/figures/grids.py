@@ -76,7 +76,7 @@ def measured_dependence(seeds: Sequence[Curves]) -> Grid:
 def exact_dependence(view: RunView, measured: Grid) -> Grid:
     """The same of the function that theory says a run computes."""
     grid = np.full(measured.shape, np.nan)
-    (row,) = view.predictions([max(view.tests, key=lambda domain: domain.length)])
+    (row,) = view.spec.predictions([max(view.tests, key=lambda domain: domain.length)])
     if row.hypothesis is not None:
         matrix = dependence_matrix(view.task, row.hypothesis, measured.shape[1])
         for i, cells in enumerate(matrix[: len(grid)]):
@@ -88,7 +88,9 @@ def exact_dependence(view: RunView, measured: Grid) -> Grid:
 
 def agreement_beyond(curves: Curves) -> float:
     """Percent, the mean over test domains longer than the trained ones; nan where theory says nothing of them."""
-    rows = curves.view.predictions([d for d in single_lengths(curves.view) if d.length > curves.view.train.length])
+    rows = curves.view.spec.predictions(
+        [d for d in single_lengths(curves.view) if d.length > curves.view.train.length]
+    )
     found = [curves.last("exact", str(row.domain), str(row.hypothesis)) for row in rows]
     shares = [100 * share(record) for record in found if record is not None]
     return fmean(shares) if shares else np.nan

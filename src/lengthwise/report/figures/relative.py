@@ -160,4 +160,4 @@ def _chain_percents(seeds: Sequence[Curves], chain: int) -> list[float]:
 
 
 def _encoding_and_domain(view: RunView) -> str:
-    return f"{view.positions}, {view.train}"
+    return f"{view.spec.positions}, {view.train}"

@@ -35,4 +35,4 @@ def last_percents(seeds: Sequence[Curves], domain: str, reference: str = TRUTH) 
 
 
 def encoding_name(view: RunView) -> str:
-    return view.positions
+    return view.spec.positions

@@ -47,7 +47,7 @@ def accuracy_by_domain(views: Sequence[RunView]) -> Figure | None:
     tested = dict.fromkeys(str(d) for seeds in groups.values() for d in single_lengths(seeds[0].view))
     colours = dict(zip(tested, ordered_colours(len(tested)), strict=True))
     for (above, below), (label, seeds) in zip(pairs, groups.items(), strict=True):
-        for row in seeds[0].view.predictions(single_lengths(seeds[0].view)):
+        for row in seeds[0].view.spec.predictions(single_lengths(seeds[0].view)):
             domain, colour = str(row.domain), colours[str(row.domain)]
             style: LineStyle = "-" if row.domain.length <= seeds[0].view.train.length else "--"
             draw_band(above, [curves.percent("exact", domain) for curves in seeds], colour, style)
@@ -126,7 +126,7 @@ def _all_lengths(view: RunView) -> Domain | None:
 def _draw_digit_theory(axes: Axes, view: RunView, digit: int, colour: str) -> None:
     sample = _all_lengths(view)
     assert sample is not None
-    (row,) = view.predictions([sample])
+    (row,) = view.spec.predictions([sample])
     sums = (view.task.operation, view.task.modulus) == ("add", None)
     if sums and row.hypothesis is not None and row.hypothesis.kind != "windowed":
         theory_line(axes, float(100 * exact_digit_accuracy(row.hypothesis, sample, digit)), colour)

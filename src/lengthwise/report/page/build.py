@@ -193,7 +193,7 @@ def _setups(runs: Sequence[ShownRun]) -> list[list[ShownRun]]:
     """Runs whose configs differ in the seed alone, made in one environment, together: one is shown for all."""
     groups: dict[str, list[ShownRun]] = {}
     for run in runs:
-        groups.setdefault(json.dumps([run.view.config | {"seed": None}, run.environment]), []).append(run)
+        groups.setdefault(json.dumps([run.view.spec.question, run.environment]), []).append(run)
     return list(groups.values())
 
 

@@ -9,7 +9,7 @@ from lengthwise.arithmetic import Domain, Task
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
 from lengthwise.report.labels import positions_label
 from lengthwise.report.page.runs import ShownRun
-from lengthwise.theory.predict import Case, Prediction
+from lengthwise.theory.predict import Prediction
 
 T = TypeVar("T")
 
@@ -96,7 +96,7 @@ class Question:
         return any(row.hypothesis is not None for row in self.predictions.values())
 
     def in_training(self, domain: Domain) -> bool:
-        return Case(self.task, self.train, domain, self.encoding, self.layout).in_distribution
+        return self.runs[0].view.spec.case(domain).in_distribution
 
     @property
     def counts(self) -> dict[str, int]:

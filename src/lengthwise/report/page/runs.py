@@ -2,25 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
+from lengthwise.records.packed import is_packed, runs_below
 from lengthwise.records.schema import TRUTH, Record
+from lengthwise.records.source import RunSource
 from lengthwise.records.verdicts import Measured, Verdict
 from lengthwise.records.view import RunView
 from lengthwise.report.whole import Judged, last_whole
-from lengthwise.theory.predict import Case, Prediction, predict_case
-
-predict_once = lru_cache(maxsize=None)(predict_case)
-"""Runs that differ in seed alone share their predictions, and some take seconds to count."""
-
+from lengthwise.theory.predict import Prediction
 
 DIGIT = "digit:"
 UNFINISHED = ("running", "failed")
-NEEDED = ("task", "train", "test", "encoding", "layout", "base", "seed")
+ALLOWED = "run folders, packed results such as results/addition.json, and folders that hold some"
 
 
 @dataclass(frozen=True)
@@ -30,9 +28,7 @@ class ShownRun:
 
     @cached_property
     def predictions(self) -> list[Prediction]:
-        view = self.view
-        cases = [Case(view.task, view.train, domain, view.encoding, view.layout) for domain in view.tests]
-        return [predict_once(case) for case in cases]
+        return self.view.spec.predictions()
 
     @cached_property
     def _judged(self) -> Judged:
@@ -50,15 +46,14 @@ class ShownRun:
     @cached_property
     def standing(self) -> str:
         """Why its numbers are not the last word; empty for a finished run."""
-        status, as_of = self.view.folder.status(), f"shown as of step {self.step:,}"
+        status, as_of = self.view.source.status(), f"shown as of step {self.step:,}"
         if status in UNFINISHED:
             return f"{status}, {as_of}"
         return f"last evaluation cut short, {as_of}" if self.step < self.view.last_step else ""
 
     @cached_property
     def environment(self) -> Any:
-        folder = self.view.folder
-        return folder.environment() if (folder.path / "environment.json").exists() else None
+        return self.view.source.environment()
 
     @cached_property
     def _counts(self) -> dict[tuple[str, str, str], dict[int, Record]]:
@@ -110,51 +105,38 @@ class FoundRuns:
 
 def find_runs(paths: Sequence[Path]) -> FoundRuns:
     if not paths:
-        raise InputError("no run given: allowed are run folders, and folders that hold some")
-    folders = sorted({folder.resolve() for path in paths for folder in _folders(path)})
-    names = _labels(folders)
+        raise InputError(f"no run given: allowed are {ALLOWED}")
+    found = {run.path: run for path in paths for run in _runs(path)}
+    places = sorted(found)
     shown: list[ShownRun] = []
     left_out: list[LeftOut] = []
-    for folder, name in zip(folders, names, strict=True):
+    for place, name in zip(places, _labels(places), strict=True):
         try:
-            shown.append(_readable(ShownRun(RunView.of(folder), name)))
+            shown.append(_readable(ShownRun(RunView(found[place]), name)))
         except (InputError, OSError) as error:
             # The page may be sent to others: it names no place on this machine.
-            left_out.append(LeftOut(name, str(error).replace(f"{folder}/", "")))
+            left_out.append(LeftOut(name, str(error).replace(f"{place}/", "")))
     if not shown:
         raise InputError(f"nothing to report: {'; '.join(map(str, left_out))}")
     return FoundRuns(tuple(shown), tuple(left_out))
 
 
-def _folders(path: Path) -> list[Path]:
-    if not path.is_dir():
-        raise InputError(f"no folder {path}: allowed are run folders, and folders that hold some")
-    if (path / "config.json").is_file():
-        return [path]
-    inside = [config.parent for config in path.rglob("config.json")]
-    if not inside:
+def _runs(path: Path) -> list[RunSource]:
+    if not path.exists() and not is_packed(path.parent):
+        raise InputError(f"no folder {path}: allowed are {ALLOWED}")
+    found = runs_below(path.resolve())
+    if not found:
         raise InputError(f"no run in {path}: a run folder has config.json and records.jsonl")
-    return inside
+    return found
 
 
 def _readable(run: ShownRun) -> ShownRun:
     """The run, if everything that will be shown of it can be read."""
-    _check_config(run.view)
+    _ = run.view.spec
     if not run.view.records:
         raise InputError("it has no records yet")
     _ = run.standing, run.environment
     return run
-
-
-def _check_config(view: RunView) -> None:
-    config = view.config
-    missing = [key for key in NEEDED if not isinstance(config, dict) or key not in config]
-    if missing:
-        raise InputError(f"config.json is no run config: it has no {', '.join(missing)}")
-    try:
-        _ = view.task, view.train, view.tests, view.layout, int(view.seed)
-    except (InputError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"config.json is no run config: {error}") from None
 
 
 def _labels(folders: Sequence[Path]) -> list[str]:

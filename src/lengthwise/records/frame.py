@@ -1,0 +1,122 @@
+"""Records as polars frames: in Parquet files, and joined with what their runs asked, for tables and figures."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import polars as pl
+from pydantic import TypeAdapter
+
+from lengthwise.errors import InputError
+from lengthwise.records.files import replace_file
+from lengthwise.records.packed import PackedRun
+from lengthwise.records.schema import Record
+from lengthwise.records.view import RunView
+
+RECORD_COLUMNS: dict[str, type[pl.DataType]] = {
+    "run": pl.String,
+    "seed": pl.Int64,
+    "step": pl.Int64,
+    "task": pl.String,
+    "base": pl.Int64,
+    "domain": pl.String,
+    "reference": pl.String,
+    "mode": pl.String,
+    "metric": pl.String,
+    "correct": pl.Int64,
+    "value": pl.Float64,
+    "total": pl.Int64,
+    "selection": pl.String,
+    "seen": pl.Float64,
+}
+assert [*RECORD_COLUMNS] == [*Record.model_fields], "a record's fields in their order"
+
+FOLDER = "folder"
+"""The name of the run folder: a record's `run` is the name that its folder had when it was measured."""
+
+_RECORDS = TypeAdapter(list[Record])
+
+
+RUN_COLUMNS: dict[str, type[pl.DataType]] = {
+    "run": pl.String,
+    "recipe": pl.String,
+    "row": pl.String,
+    "seed": pl.Int64,
+    "task": pl.String,
+    "base": pl.Int64,
+    "train": pl.String,
+    "encoding": pl.String,
+    "layout": pl.String,
+    "positions": pl.String,
+    "question": pl.String,
+}
+MEASURED_COLUMNS = [column for column in RECORD_COLUMNS if column not in RUN_COLUMNS]
+
+
+def records_frame(views: Iterable[RunView], recipes: Mapping[str, str] | None = None) -> pl.DataFrame:
+    """All records of some runs, each with what its run asked; `recipes` tells the recipe of a run by its name.
+
+    column             | of each record
+    -------------------|------------------------------------------------------------------------------------
+    run, recipe, row   | its run folder, the recipe that made it, and the name that seeds of one row share
+    question           | the same for runs that differ in their seed alone
+    task to positions  | what the run asks
+    step to seen       | as in records.jsonl
+    last               | whether it is of the run's last evaluation
+    share              | correct / total; null for measurements that are no counts
+    """
+    own = [_with_run(view, (recipes or {}).get(view.name)) for view in views]
+    return pl.concat(own) if own else _empty()
+
+
+def _with_run(view: RunView, recipe: str | None) -> pl.DataFrame:
+    spec, records = view.spec, _records(view)
+    named = (view.name, recipe, view.row, spec.seed)
+    asked = (str(spec.task), spec.task.base, str(spec.train), spec.encoding, spec.layout, spec.positions)
+    values = dict(zip(RUN_COLUMNS, (*named, *asked, spec.question), strict=True))
+    return records.select(
+        *(pl.lit(values[column], dtype).alias(column) for column, dtype in RUN_COLUMNS.items()),
+        *MEASURED_COLUMNS,
+        (pl.col("step") == pl.col("step").max()).alias("last"),
+        (pl.col("correct") / pl.col("total")).alias("share"),
+    )
+
+
+def _records(view: RunView) -> pl.DataFrame:
+    if isinstance(view.source, PackedRun):
+        return _stored_frame(view.source.path.parent.with_suffix(".parquet"), view.name)
+    columns = {column: [getattr(record, column) for record in view.records] for column in RECORD_COLUMNS}
+    return pl.DataFrame(columns, schema=RECORD_COLUMNS)
+
+
+def _empty() -> pl.DataFrame:
+    measured = {column: RECORD_COLUMNS[column] for column in MEASURED_COLUMNS}
+    return pl.DataFrame(schema={**RUN_COLUMNS, **measured, "last": pl.Boolean, "share": pl.Float64})
+
+
+def write_records(path: Path, runs: Mapping[str, Sequence[Record]]) -> None:
+    """The records of many runs, run after run, in their order."""
+    columns = {FOLDER: [name for name, records in runs.items() for _ in records]} | {
+        column: [getattr(record, column) for records in runs.values() for record in records]
+        for column in RECORD_COLUMNS
+    }
+    frame = pl.DataFrame(columns, schema={FOLDER: pl.String, **RECORD_COLUMNS})
+    replace_file(path, lambda aside: frame.write_parquet(aside, compression="zstd", compression_level=19))
+
+
+def stored_records(path: Path, folder: str) -> list[Record]:
+    return _RECORDS.validate_python(_stored_frame(path, folder).to_dicts())
+
+
+def _stored_frame(path: Path, folder: str) -> pl.DataFrame:
+    found = _stored(path, path.stat().st_mtime_ns).get((folder,))
+    return pl.DataFrame(schema=RECORD_COLUMNS) if found is None else found.select(*RECORD_COLUMNS)
+
+
+@lru_cache(maxsize=8)
+def _stored(path: Path, changed: int) -> dict[tuple[object, ...], pl.DataFrame]:
+    """By run folder. Read once for all runs of a file, and again when it has changed."""
+    try:
+        return pl.read_parquet(path).partition_by(FOLDER, as_dict=True)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"cannot read {path}: {error}") from None

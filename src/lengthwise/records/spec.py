@@ -1,0 +1,108 @@
+"""What a run asks: the task, where it is learned and tested, with which positions; and what theory says of that.
+
+>>> config = {"task": "add", "base": 10, "train": "D4", "test": None, "encoding": "learned", "layout": None}
+>>> spec = RunSpec.of({**config, "seed": 1})
+>>> spec.layout, [str(domain) for domain in spec.tests][-1], str(spec.predicted_hypothesis(spec.tests[-1]))
+('padded', 'D9', 'truncated:4')
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, cast
+
+from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
+from lengthwise.errors import InputError
+from lengthwise.theory.encodings import ABSOLUTE, encoding_facts, layout_facts
+from lengthwise.theory.hypotheses import Hypothesis
+from lengthwise.theory.predict import Case, Prediction, find_rule, predict_case
+
+KEYS = ("task", "train", "test", "encoding", "layout", "base", "seed")
+
+predict_once = lru_cache(maxsize=4096)(predict_case)
+"""Seeds of one row share their predictions, and some take seconds to count."""
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    task: Task
+    train: Domain
+    tests: tuple[Domain, ...]
+    encoding: str
+    layout: str
+    seed: int
+    config: Mapping[str, Any] = field(compare=False, repr=False)
+    """All of the run's config, as JSON has it."""
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> "RunSpec":
+        """From what config.json holds."""
+        task, base = Task.parse(config["task"], config["base"]), config["base"]
+        train, test, encoding = Domain.parse(config["train"], base), config["test"], config["encoding"]
+        return cls(
+            task=task,
+            train=train,
+            tests=tuple(parse_test_domains(default_test(train) if test is None else test, base)),
+            encoding=encoding,
+            layout=config["layout"] or encoding_facts(encoding).layout,
+            seed=int(config["seed"]),
+            config=config,
+        )
+
+    @property
+    def measured_domains(self) -> list[Domain]:
+        """The test domains, and first the training domain and its lengths, which every verdict depends on."""
+        return list(dict.fromkeys([self.train, *self.train.separate_parts(), *self.tests]))
+
+    @property
+    def positions(self) -> str:
+        """The encoding, and whether attention knows nothing else, or some heads tokens instead."""
+        model = self.config.get("model", {})
+        if not model.get("place_attention", False):
+            return self.encoding
+        return f"{self.encoding} by place" + (" and by tokens" if model.get("token_heads", 0) else "")
+
+    @cached_property
+    def question(self) -> str:
+        """The same for runs that differ in their seed alone."""
+        content = json.dumps({**self.config, "seed": None}, sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+    def longer(self) -> list[Domain]:
+        """The test domains of longer operands than those trained on."""
+        return [domain for domain in self.tests if domain.length > self.train.length]
+
+    def case(self, domain: Domain) -> Case:
+        return Case(self.task, self.train, domain, self.encoding, self.layout)
+
+    def predictions(self, domains: Sequence[Domain] | None = None) -> list[Prediction]:
+        """What theory says, domain by domain; by default of the test domains."""
+        return [predict_once(self.case(domain)) for domain in (self.tests if domains is None else domains)]
+
+    def predicted_hypothesis(self, domain: Domain) -> Hypothesis | None:
+        """The function that theory says the run computes there, without working out how often it is right."""
+        case = self.case(domain)
+        return find_rule(case).hypothesis(case)
+
+    def measured_hypothesis(self, domain: Domain) -> Hypothesis | None:
+        """What answers are compared with besides truth: what theory predicts, or, where it is silent on absolute
+        positions, truncation all the same, as the paper does."""
+        predicted = self.predicted_hypothesis(domain)
+        absolute = encoding_facts(self.encoding).family == ABSOLUTE
+        if predicted is None and absolute and layout_facts(self.layout).fixed_width:
+            return Hypothesis("truncated", self.train.length)
+        return predicted
+
+
+def read_spec(content: Any) -> RunSpec:
+    """From a config.json that anyone may have written; what is wrong with it is told."""
+    config = cast(dict[str, Any], content) if isinstance(content, dict) else {}
+    missing = [key for key in KEYS if key not in config]
+    if missing:
+        raise InputError(f"config.json is no run config: it has no {', '.join(missing)}")
+    try:
+        return RunSpec.of(config)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"config.json is no run config: {error}") from None

@@ -185,10 +185,11 @@ def test_a_few_queries_at_a_time_give_the_same(monkeypatch):
         torch.testing.assert_close(model(ids, positions), expected, atol=1e-4, rtol=0)
 
 
-@pytest.mark.parametrize("token_heads", [0, 1, 2])
+@pytest.mark.parametrize(("token_heads", "clip"), [(0, 0.1), (1, 0.1), (2, 0.1), (0, 0.3), (1, 0.0)])
 @torch.no_grad()
-def test_weights_times_values_is_the_output_of_attention(token_heads):
-    model, ids, positions = build(token_heads=token_heads), random_ids(), drawn(0, ROWS, seed=2)
+def test_weights_times_values_is_the_output_of_attention(token_heads, clip):
+    model = build(token_heads=token_heads, attention_clip=clip)
+    ids, positions = random_ids(), drawn(0, ROWS, seed=2)
     passed = []
     for block in model.blocks:
         block.attention.register_forward_hook(lambda module, given, out: passed.append((module, given[0], out)))

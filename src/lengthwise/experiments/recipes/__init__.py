@@ -3,6 +3,7 @@
 from lengthwise.errors import InputError
 from lengthwise.experiments.recipes.abacus import ABACUS_100
 from lengthwise.experiments.recipes.addition import ADDITION
+from lengthwise.experiments.recipes.controls import AS_PRINTED, FIXED_SAMPLES
 from lengthwise.experiments.recipes.counterexample import COUNTEREXAMPLE
 from lengthwise.experiments.recipes.coupled import COUPLED_200, COUPLED_1000
 from lengthwise.experiments.recipes.dependence import DEPENDENCE
@@ -15,6 +16,7 @@ from lengthwise.experiments.recipes.multiplication import MULTIPLICATION
 from lengthwise.experiments.recipes.multiplication_relative import MULTIPLICATION_RELATIVE
 from lengthwise.experiments.recipes.packing import PACKING
 from lengthwise.experiments.recipes.presets import PRESETS, fast, paper, preset
+from lengthwise.experiments.recipes.questions import QUESTIONS
 from lengthwise.experiments.recipes.recipe import NamedRun, Recipe, Row, Setting
 from lengthwise.experiments.recipes.regularization import REGULARIZATION
 from lengthwise.experiments.recipes.relative_addition import RELATIVE_ADDITION
@@ -29,6 +31,9 @@ RECIPES: dict[str, Recipe] = {
         MODULAR_ADDITION,
         MULTIPLICATION,
         MODULAR_MULTIPLICATION,
+        QUESTIONS,
+        FIXED_SAMPLES,
+        AS_PRINTED,
         ACCURACY_BY_DOMAIN,
         DIGIT_ACCURACY,
         DIGIT_DYNAMICS,

@@ -165,6 +165,13 @@ def test_json_contract():
     assert row["accuracy"] == "4/675" and round(row["percent"], 3) == 0.593
 
 
+def test_plateaus_are_told_when_asked_for():
+    assert "plateaus" not in predict("mul%150", "D3", "D3").as_json()
+    found = predict("mul%150", "D3", "D3", plateaus=True).as_json()["plateaus"]
+    assert {"known": "answer mod 50", "accuracy": "153/275", "percent": pytest.approx(55.636, abs=1e-3)} in found
+    assert [row["percent"] for row in found] == sorted(row["percent"] for row in found)
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
-from lengthwise.report.tables import MARKS, coverage_table, mark_table, prediction_table
+from lengthwise.report.tables import MARKS, coverage_table, mark_table, plateau_table, prediction_table
 from lengthwise.theory.accuracy import MOST_RESIDUES
 from lengthwise.theory.coverage import coverage
 from lengthwise.theory.predict import Predictions, predict, table_1
@@ -38,6 +38,8 @@ class Predict:
     """Ask for this function instead of the rule's: truth, truncated:4, windowed:4."""
     coverage: bool = False
     """Show what each position of a sum meets in training instead."""
+    plateaus: bool = False
+    """Add the accuracies on the training domain of models that know only part of an answer."""
     table: bool = False
     """Print the paper's Table 1 from the rules."""
     json: bool = False
@@ -58,6 +60,7 @@ class Predict:
             layout=self.layout,
             base=self.base,
             hypothesis=self.hypothesis,
+            plateaus=self.plateaus,
         )
         if self.json:
             return print(json.dumps(predictions.as_json(), indent=2))
@@ -107,3 +110,10 @@ def show(predictions: Predictions, console: Console) -> None:
     mark = predictions.rows[0].generalizes
     words = {True: "yes", False: "no", None: "theory does not say"}[mark]
     console.print(f"{MARKS[mark]} Does it go on to longer operands? {words}")
+    if predictions.plateaus is not None:
+        console.print(
+            f"\nAccuracy on {predictions.train} of a model that knows only part and guesses the rest at best",
+            markup=False,
+            style="bold",
+        )
+        console.print(plateau_table(predictions.plateaus))

@@ -21,6 +21,8 @@ from lengthwise.theory.encodings import (
 )
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.theory.paper import stated_accuracy
+from lengthwise.theory.plateaus import Plateau
+from lengthwise.theory.plateaus import plateaus as find_plateaus
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,9 +251,11 @@ class Predictions:
     encoding: str
     layout: str
     rows: tuple[Prediction, ...]
+    plateaus: tuple[Plateau, ...] | None = None
+    """None unless asked for."""
 
     def as_json(self) -> dict[str, Any]:
-        return {
+        shown = {
             "task": str(self.task),
             "base": self.task.base,
             "train": str(self.train),
@@ -259,6 +263,9 @@ class Predictions:
             "layout": self.layout,
             "rows": [row.as_json() for row in self.rows],
         }
+        if self.plateaus is not None:
+            shown["plateaus"] = [plateau.as_json() for plateau in self.plateaus]
+        return shown
 
 
 def predict(
@@ -270,10 +277,12 @@ def predict(
     layout: str | None = None,
     base: int = 10,
     hypothesis: str | Hypothesis | None = None,
+    plateaus: bool = False,
 ) -> Predictions:
     """Predict each test domain. Without `test`: lengths 1 to five above the trained ones.
 
-    `hypothesis` asks for another function than the rule's, such as the paper's own `windowed:n`.
+    `hypothesis` asks for another function than the rule's, such as the paper's own `windowed:n`. `plateaus`
+    adds the accuracies on the training domain at which training may stand still.
     """
     task = Task.parse(task, base) if isinstance(task, str) else task
     train = Domain.parse(train, task.base) if isinstance(train, str) else train
@@ -283,7 +292,8 @@ def predict(
     layout = check_layout(layout or encoding_facts(encoding).layout, task, encoding)
     asked = Hypothesis.parse(hypothesis) if isinstance(hypothesis, str) else hypothesis
     rows = tuple(predict_case(Case(task, train, domain, encoding, layout), asked) for domain in domains)
-    return Predictions(task, train, encoding, layout, rows)
+    heights = tuple(find_plateaus(task, train)) if plateaus else None
+    return Predictions(task, train, encoding, layout, rows, heights)
 
 
 def find_rule(case: Case) -> Rule:

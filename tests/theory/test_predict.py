@@ -161,8 +161,22 @@ def test_json_contract():
         "accuracy",
         "percent",
         "paper_percent",
+        "unseen_pairs",
     ]
     assert row["accuracy"] == "4/675" and round(row["percent"], 3) == 0.593
+
+
+@pytest.mark.parametrize("task", ["add", "mul", "add%101", "mul%100"])
+def test_what_shorter_operands_need_and_training_never_shows(task):
+    rows = predict(task, "D4", "D1..6").as_json()["rows"]
+    missing = [{"a_position": 4, "b_position": 4, "pairs": [(0, 0)]}]
+    assert [row["unseen_pairs"] for row in rows] == [missing] * 3 + [[]] * 3
+    assert all(row.unseen == () for row in predict(task, "D1..4", "D1..6").rows)
+
+
+@pytest.mark.parametrize("options", [{"encoding": "coupled"}, {"encoding": "rotary"}, {"layout": "reversed"}])
+def test_nothing_is_unseen_where_positions_have_no_place_of_their_own(options):
+    assert all(row.unseen == () for row in predict("mul", "D4", "D1..6", **options).rows)
 
 
 def test_plateaus_are_told_when_asked_for():

@@ -102,6 +102,9 @@ def show(predictions: Predictions, console: Console) -> None:
     console.print(prediction_table(predictions))
     for rule in dict.fromkeys(row.rule for row in predictions.rows):
         console.print(f"- {rule}", soft_wrap=True, markup=False)
+    unseen = unseen_words(predictions)
+    if unseen is not None:
+        console.print(f"- {unseen}", soft_wrap=True, markup=False)
     unknown = {row.hypothesis for row in predictions.rows if row.hypothesis is not None and row.accuracy is None}
     if any(hypothesis.is_counted(task) for hypothesis in unknown):
         console.print(f"- Exact accuracies are worked out for moduli up to {MOST_RESIDUES:,} in products")
@@ -117,3 +120,27 @@ def show(predictions: Predictions, console: Console) -> None:
             style="bold",
         )
         console.print(plateau_table(predictions.plateaus))
+
+
+def unseen_words(predictions: Predictions) -> str | None:
+    """What shorter operands need and training never shows: the highest positions, and how many more there are.
+
+    >>> unseen_words(predict("mul%7", train="D4", test="D1..9"))
+    'D1, D2, D3 have digits that training never shows together: 0 at position 4 of both operands'
+    >>> unseen_words(predict("add", train="D3..4", test="D1..9"))
+    """
+    names = [str(row.domain) for row in predictions.rows if row.unseen]
+    if not names:
+        return None
+    places: dict[tuple[int, int], set[tuple[int, int]]] = {}
+    for row in predictions.rows:
+        for unseen in row.unseen:
+            places.setdefault((unseen.a_position, unseen.b_position), set()).update(unseen.pairs)
+    (a, b), pairs = max(places.items())
+    if pairs == {(0, 0)} and a == b:
+        words = f"0 at position {a} of both operands"
+    else:
+        words = f"{len(pairs)} pairs of a digit at position {a} of a and one at position {b} of b"
+    shown = ", ".join(names) if len(names) <= 4 else f"{names[0]} to {names[-1]}"
+    more = f", and others at {len(places) - 1} more pairs of positions" if len(places) > 1 else ""
+    return f"{shown} have digits that training never shows together: {words}{more}"

@@ -12,6 +12,7 @@ from typing import Any
 
 from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
 from lengthwise.theory.accuracy import accuracy, within_reach
+from lengthwise.theory.coverage import UnseenPairs, unseen_pairs
 from lengthwise.theory.encodings import (
     ABSOLUTE,
     RELATIVE,
@@ -50,6 +51,11 @@ class Case:
     @property
     def in_distribution(self) -> bool:
         return all(any(part.is_inside(known) for known in self.train.parts) for part in self.test.parts)
+
+    @property
+    def positions_are_told_apart(self) -> bool:
+        """Each digit has a place, and parameters, of its own: what was not seen there was not learned there."""
+        return self.family == ABSOLUTE and layout_facts(self.layout).fixed_width
 
     @property
     def meets_assumption(self) -> bool:
@@ -139,7 +145,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        applies=lambda c: c.family == ABSOLUTE and not layout_facts(c.layout).fixed_width,
+        applies=lambda c: c.family == ABSOLUTE and not c.positions_are_told_apart,
         hypothesis=_no_hypothesis,
         generalizes=None,
         within_theorem=_never,
@@ -230,6 +236,8 @@ class Prediction:
     accuracy: Fraction | None
     """None without a hypothesis, and where working it out would take too long."""
     paper: Fraction | None
+    unseen: tuple[UnseenPairs, ...] = ()
+    """Digits that this domain has together, no longer than trained on, and training never shows together."""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -241,6 +249,7 @@ class Prediction:
             "accuracy": None if self.accuracy is None else str(self.accuracy),
             "percent": None if self.accuracy is None else float(100 * self.accuracy),
             "paper_percent": None if self.paper is None else float(100 * self.paper),
+            "unseen_pairs": [unseen.as_json() for unseen in self.unseen],
         }
 
 
@@ -314,7 +323,14 @@ def predict_case(case: Case, asked: Hypothesis | None = None) -> Prediction:
         generalizes=rule.generalizes,
         accuracy=exact,
         paper=None if hypothesis is None else _paper_accuracy(case),
+        unseen=_unseen(case),
     )
+
+
+def _unseen(case: Case) -> tuple[UnseenPairs, ...]:
+    if case.upward or case.in_distribution or not case.positions_are_told_apart:
+        return ()
+    return tuple(unseen_pairs(case.task, case.train, case.test))
 
 
 def _paper_accuracy(case: Case) -> Fraction | None:

@@ -59,6 +59,25 @@ def test_relative_addition_sees_a_window(encoding):
     assert above.paper == 1 - Fraction(1, 1000)
 
 
+@pytest.mark.parametrize("encoding", RELATIVE)
+def test_where_a_window_is_predicted_the_local_rule_is_an_alternative(encoding):
+    within, above = predict("add", "D4", "D4,D30", encoding=encoding).as_json()["rows"]
+    (local,) = above["alternatives"]
+    assert (local["hypothesis"], local["accuracy"], local["percent"]) == ("local", "1", 100)
+    assert "digit it has just written" in local["premise"] and above["percent"] < 100
+    assert within["alternatives"] == []
+
+
+def test_other_rows_have_no_alternative():
+    rows = [
+        *predict("add", "D4", "D1..9").rows,
+        *predict("mul", "D4", "D1..9", encoding="coupled").rows,
+        *predict("add%100", "D4", "D1..9", encoding="rotary").rows,
+        *predict("add", "B4", "D1..9", encoding="rotary").rows,
+    ]
+    assert all(row.alternatives == () for row in rows)
+
+
 def test_the_window_is_the_smallest_that_is_right_on_its_own_training_domain():
     """windowed:n, which the paper's text describes, is wrong on D_n itself; windowed:n+1 is not."""
     for n in (2, 3, 4):
@@ -161,6 +180,7 @@ def test_json_contract():
         "accuracy",
         "percent",
         "paper_percent",
+        "alternatives",
         "unseen_pairs",
     ]
     assert row["accuracy"] == "4/675" and round(row["percent"], 3) == 0.593

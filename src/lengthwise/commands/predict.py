@@ -102,6 +102,10 @@ def show(predictions: Predictions, console: Console) -> None:
     console.print(prediction_table(predictions))
     for rule in dict.fromkeys(row.rule for row in predictions.rows):
         console.print(f"- {rule}", soft_wrap=True, markup=False)
+    for name, premise in dict.fromkeys(
+        (str(a.hypothesis), a.premise) for row in predictions.rows for a in row.alternatives
+    ):
+        console.print(f"- {name} instead, if {premise}", soft_wrap=True, markup=False)
     unseen = unseen_words(predictions)
     if unseen is not None:
         console.print(f"- {unseen}", soft_wrap=True, markup=False)

@@ -5,8 +5,8 @@
 ('truncated:4', Fraction(4, 675))
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +20,7 @@ from lengthwise.theory.encodings import (
     encoding_facts,
     layout_facts,
 )
-from lengthwise.theory.hypotheses import TRUTH, Hypothesis
+from lengthwise.theory.hypotheses import LOCAL, TRUTH, Hypothesis
 from lengthwise.theory.paper import stated_accuracy
 from lengthwise.theory.plateaus import Plateau
 from lengthwise.theory.plateaus import plateaus as find_plateaus
@@ -90,6 +90,8 @@ class Rule:
     generalizes: bool | None
     within_theorem: Callable[[Case], bool]
     why: Callable[[Case], str]
+    alternatives: Mapping[Hypothesis, str] = field(default_factory=dict[Hypothesis, str])
+    """Other functions that fit the training data, each with the premise under which a model computes it."""
 
 
 def _no_hypothesis(case: Case) -> None:
@@ -199,6 +201,13 @@ RULES: tuple[Rule, ...] = (
             f"Theorem 3: with relative positions every digit is computed as position {c.n + 1} was in "
             f"training, from its own column and the {c.n} below it; longer carry chains are lost"
         ),
+        alternatives={
+            LOCAL: (
+                "the model reads the carry off the digit it has just written (one left the column below exactly "
+                "if its digits sum to more than that digit), so two columns are enough at every length; the "
+                "training data fit both rules"
+            )
+        },
     ),
     Rule(
         applies=lambda c: c.family == RELATIVE and not c.upward,
@@ -227,6 +236,23 @@ def _absolute_theorem(task: Task) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another function that a model may compute instead, under a premise of its own."""
+
+    hypothesis: Hypothesis
+    premise: str
+    accuracy: Fraction
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "hypothesis": str(self.hypothesis),
+            "premise": self.premise,
+            "accuracy": str(self.accuracy),
+            "percent": float(100 * self.accuracy),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Prediction:
     domain: Domain
     hypothesis: Hypothesis | None
@@ -238,6 +264,7 @@ class Prediction:
     paper: Fraction | None
     unseen: tuple[UnseenPairs, ...] = ()
     """Digits that this domain has together, no longer than trained on, and training never shows together."""
+    alternatives: tuple[Alternative, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -249,6 +276,7 @@ class Prediction:
             "accuracy": None if self.accuracy is None else str(self.accuracy),
             "percent": None if self.accuracy is None else float(100 * self.accuracy),
             "paper_percent": None if self.paper is None else float(100 * self.paper),
+            "alternatives": [alternative.as_json() for alternative in self.alternatives],
             "unseen_pairs": [unseen.as_json() for unseen in self.unseen],
         }
 
@@ -324,6 +352,14 @@ def predict_case(case: Case, asked: Hypothesis | None = None) -> Prediction:
         accuracy=exact,
         paper=None if hypothesis is None else _paper_accuracy(case),
         unseen=_unseen(case),
+        alternatives=_alternatives(rule, case) if asked is None else (),
+    )
+
+
+def _alternatives(rule: Rule, case: Case) -> tuple[Alternative, ...]:
+    return tuple(
+        Alternative(other, premise, accuracy(case.task, other, case.test))
+        for other, premise in rule.alternatives.items()
     )
 
 

@@ -35,7 +35,7 @@ class Predict:
     base: int = 10
     """Number base, 2 to 36."""
     hypothesis: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    """Ask for this function instead of the rule's: truth, truncated:4, windowed:4."""
+    """Ask for this function instead of the rule's: truth, local, truncated:4, windowed:4."""
     coverage: bool = False
     """Show what each position of a sum meets in training instead."""
     plateaus: bool = False

@@ -113,8 +113,8 @@ PLATEAUS = FigureSpec(
         "A panel for each modulus whose training stood still: dots are the share of right answers on the training "
         "domain, one line a seed, on a logarithmic axis; pale lines are the exact accuracies of models that know "
         "only part of an answer and guess the rest at best. Dotted is the one nearest to a standstill, orange if "
-        "the curve stands there within its error: such a model has all but one factor of the modulus, or sees "
-        "all but the operands' top digits."
+        "the curve stands there within its error: such a model knows nothing yet, or all but one factor of the "
+        "modulus, or all but the operands' top digits."
     ),
     alt="Small panels of accuracy against training step on a logarithmic axis, with predicted heights as lines.",
     runs=("modular-multiplication-",),

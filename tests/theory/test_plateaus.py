@@ -111,7 +111,9 @@ def test_who_knows_more_is_right_more_often():
     assert by_answer[1] == by_operands[0]
 
 
-@pytest.mark.parametrize("task", ["mul", "mul%501", "add%20001"])
-def test_refused(task):
+@pytest.mark.parametrize(
+    ("task", "train"), [("mul", "D2"), ("mul%2003", "D1"), ("add%20001", "D2"), ("mul%997", "D4")]
+)
+def test_refused(task, train):
     with pytest.raises(InputError, match=task):
-        plateaus(Task.parse(task), Domain.parse("D2"))
+        plateaus(Task.parse(task), Domain.parse(train))

@@ -29,8 +29,9 @@ Guess = Literal["best", "chance"]
 """What is answered where several answers are possible: the most likely one, or any with equal chances (the
 latter for tasks with a modulus)."""
 
-MOST_RESIDUES = {"add": 20_000, "mul": 500}
-"""Up to these moduli a domain takes seconds."""
+MOST_RESIDUES = {"add": 20_000, "mul": 2_000}
+MOST_STEPS = 300_000_000
+"""Up to these a domain takes seconds, or, with long operands in a mixture, a minute."""
 
 Counts = npt.NDArray[Any]
 """Integers: int64 where they fit, Python's own where they do not."""
@@ -51,7 +52,7 @@ def plateaus(task: Task, domain: Domain, guess: Guess = "best") -> list[Plateau]
     These are the answer modulo each proper divisor of p, and what the last k digits of the operands tell, for
     each k below the length of the domain.
     """
-    _check(task, guess)
+    _check(task, domain, guess)
     found = [Plateau("nothing", knowing_operands(task, domain, 0, guess))]
     if task.modulus is not None:
         proper = divisors(task.modulus)[1:-1]
@@ -63,13 +64,21 @@ def plateaus(task: Task, domain: Domain, guess: Guess = "best") -> list[Plateau]
     return sorted(found, key=lambda plateau: plateau.accuracy)
 
 
-def _check(task: Task, guess: Guess) -> None:
+def _check(task: Task, domain: Domain, guess: Guess) -> None:
     assert guess == "best" or task.modulus is not None
     if task.modulus is None and task.operation != "add":
         raise InputError(f"plateaus are derived for sums and for tasks with a modulus, not for {task}")
-    most = MOST_RESIDUES[task.operation]
-    if task.modulus is not None and task.modulus > most:
-        raise InputError(f"plateaus of {task.operation} are worked out for moduli up to {most}, not for {task}")
+    too_large = task.modulus is not None and task.modulus > MOST_RESIDUES[task.operation]
+    if too_large or (task.operation == "mul" and _steps(task, domain) > MOST_STEPS):
+        raise InputError(f"the plateaus of {task} on {domain} would take too long: choose a smaller modulus")
+
+
+def _steps(task: Task, domain: Domain) -> int:
+    """How many counts of products `knowing_operands` adds up, for all numbers of digits."""
+    rectangles = sum(len(part.rectangles) for part in domain.parts)
+    units = [task.base**k for k in range(1, domain.length)]
+    classes = [(_class_modulus(task, unit), unit) for unit in units]
+    return rectangles * sum(min(modulus, unit) * modulus**2 for modulus, unit in classes)
 
 
 def knowing_answer(task: Task, domain: Domain, divisor: int, guess: Guess = "best") -> Fraction:

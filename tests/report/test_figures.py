@@ -14,6 +14,7 @@ from matplotlib.text import Text
 from relative_runs import relative_runs
 from synthetic_runs import TOTAL, record_maker, rising, synthetic_run
 
+from lengthwise.arithmetic import Domain, Task
 from lengthwise.model.config import SIZES
 from lengthwise.records.intervals import clopper_pearson
 from lengthwise.records.view import RunView
@@ -26,6 +27,7 @@ from lengthwise.report.figures.style import COLOURS, GREY
 from lengthwise.theory.dependence import dependence_matrix
 from lengthwise.theory.dynamics import r2_ceiling
 from lengthwise.theory.hypotheses import Hypothesis
+from lengthwise.theory.plateaus import plateaus
 
 D4 = {"task": "add", "train": "D4", "test": "D1..6,D1+D2+D3+D4+D5+D6"}
 WATCHED = {**D4, "evaluation": {"digits": True, "dynamics": True}}
@@ -75,7 +77,20 @@ def everything(folder):
         synthetic_run(folder, {**D4, "layout": "plain"}, name="packing-lines-s1"),
         synthetic_run(folder, D4, name="regularization-add-dropout0-decay0.05-s1"),
     ]
-    return [*watched, *tables, *others, *relative_runs(folder), *far_runs(folder)]
+    return [*watched, *tables, *others, standing_run(folder), *relative_runs(folder), *far_runs(folder)]
+
+
+def standing_run(folder, percents=(55.6, 55.1, 56.0), seed=1):
+    """A product modulo 150 whose accuracy has these values, then 100 %."""
+    steps = [100 * k for k in range(len(percents) + 2)]
+    learned = dict(zip(steps, [0, *(value / 100 for value in percents), 1], strict=True))
+    return synthetic_run(
+        folder,
+        {"task": "mul%150", "train": "D3", "test": "D3", "seed": seed},
+        name=f"modular-multiplication-p150-s{seed}",
+        steps=steps,
+        learned=lambda step, digit: learned[step],
+    )
 
 
 def test_every_figure_is_drawn_saved_and_explained(tmp_path):
@@ -305,6 +320,23 @@ def test_dependence_that_is_not_derived_is_blank(tmp_path):
     view = synthetic_run(tmp_path, config, name="multiplication-D2-s1")
     _, below = [axes for axes in FIGURES["dependence"].draw([view]).axes if axes.images]
     assert np.isnan(np.ma.filled(below.images[0].get_array().astype(float), np.nan)).any()
+
+
+def test_plateaus_show_every_height_and_name_the_one_where_a_curve_stands(tmp_path):
+    runs = [standing_run(tmp_path, seed=1), standing_run(tmp_path, (49, 50, 51), seed=2)]
+    one, other, both = (FIGURES["plateaus"].draw(some) for some in ([runs[0]], [runs[1]], runs))
+    height = 100 * 153 / 275
+    for figure, colour in [(one, COLOURS[1]), (other, GREY), (both, COLOURS[1])]:
+        axes = panel(figure, "modulo 150, D3")
+        assert lines(axes, colour, through_training=False) == [[pytest.approx(height)] * 2]
+        assert len(heights(axes)) == len(plateaus(Task.parse("mul%150"), Domain.parse("D3"))) + 1
+        (named,) = [text for text in axes.texts if text.get_text()]
+        assert named.get_text() == "answer mod 50: 55.6"
+    assert [line[0] for line in lines(panel(both, "modulo 150, D3"), COLOURS[0])] == pytest.approx([55.6, 49])
+
+
+def test_what_never_stood_still_has_no_panel(tmp_path):
+    assert FIGURES["plateaus"].draw([standing_run(tmp_path, (10, 40, 80))]) is None
 
 
 def test_regularization_grid_has_agreement_beyond_training(tmp_path):

@@ -1,4 +1,5 @@
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from brute_force import all_pairs, digits
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 
 from lengthwise.arithmetic import Domain, Part, Task
 from lengthwise.errors import InputError
-from lengthwise.theory.coverage import coverage
+from lengthwise.theory.coverage import coverage, unseen_pairs
 
 
 @settings(max_examples=80)
@@ -42,3 +43,40 @@ def test_the_papers_counterexample():
 def test_multiplication_is_refused():
     with pytest.raises(InputError, match="mul"):
         coverage(Task.parse("mul"), Domain.parse("D2"))
+
+
+def met_together(domain, width):
+    """By looking at every pair: which digits of a and b occur together, for all pairs of positions."""
+    found = {}
+    for part in domain.parts:
+        for a, b in all_pairs(Domain((part,), (Fraction(1),))):
+            a_digits, b_digits = (digits(number, domain.base, width) for number in (a, b))
+            for j, k in product(range(width), repeat=2):
+                found.setdefault((j + 1, k + 1), set()).add((a_digits[j], b_digits[k]))
+    return found
+
+
+@pytest.mark.parametrize("base", [2, 3])
+@pytest.mark.parametrize("task", ["add", "mul", "add%5", "mul%4"])
+@pytest.mark.parametrize("train", ["D3", "B3", "D3[lead>=1]", "D2+D3", "D1+B3", "3x2", "2x3+3x3", "1..3x2", "3x1"])
+@pytest.mark.parametrize("test", ["D1", "D2", "B2", "D3", "1x2", "2x1", "D1+2x3"])
+def test_unseen_pairs_equal_those_of_enumeration(task, train, test, base):
+    task, train, test = Task.parse(task, base), Domain.parse(train, base), Domain.parse(test, base)
+    seen, needed = met_together(train, train.length), met_together(test, train.length)
+    plain_sum = task.operation == "add" and task.modulus is None
+    expected = {
+        (j, k): needed[j, k] - seen[j, k]
+        for j, k in seen
+        if (j == k or not plain_sum) and not needed[j, k] <= seen[j, k]
+    }
+    found = unseen_pairs(task, train, test)
+    assert {(row.a_position, row.b_position): row.pairs for row in found} == expected
+    assert len(found) == len(expected)
+
+
+def test_all_of_the_trained_length_leaves_one_pair_unseen_and_a_mixture_none():
+    for task in map(Task.parse, ("add", "mul", "add%7", "mul%100")):
+        (only,) = unseen_pairs(task, Domain.parse("D40"), Domain.parse("D3"))
+        assert (only.a_position, only.b_position, only.pairs) == (40, 40, {(0, 0)})
+        assert unseen_pairs(task, Domain.parse("D39+D40"), Domain.parse("D3")) == []
+        assert unseen_pairs(task, Domain.parse("D40"), Domain.parse("B40")) == []

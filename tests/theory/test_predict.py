@@ -59,6 +59,25 @@ def test_relative_addition_sees_a_window(encoding):
     assert above.paper == 1 - Fraction(1, 1000)
 
 
+@pytest.mark.parametrize("encoding", RELATIVE)
+def test_where_a_window_is_predicted_the_local_rule_is_an_alternative(encoding):
+    within, above = predict("add", "D4", "D4,D30", encoding=encoding).as_json()["rows"]
+    (local,) = above["alternatives"]
+    assert (local["hypothesis"], local["accuracy"], local["percent"]) == ("local", "1", 100)
+    assert "digit it has just written" in local["premise"] and above["percent"] < 100
+    assert within["alternatives"] == []
+
+
+def test_other_rows_have_no_alternative():
+    rows = [
+        *predict("add", "D4", "D1..9").rows,
+        *predict("mul", "D4", "D1..9", encoding="coupled").rows,
+        *predict("add%100", "D4", "D1..9", encoding="rotary").rows,
+        *predict("add", "B4", "D1..9", encoding="rotary").rows,
+    ]
+    assert all(row.alternatives == () for row in rows)
+
+
 def test_the_window_is_the_smallest_that_is_right_on_its_own_training_domain():
     """windowed:n, which the paper's text describes, is wrong on D_n itself; windowed:n+1 is not."""
     for n in (2, 3, 4):
@@ -161,8 +180,30 @@ def test_json_contract():
         "accuracy",
         "percent",
         "paper_percent",
+        "alternatives",
+        "unseen_pairs",
     ]
     assert row["accuracy"] == "4/675" and round(row["percent"], 3) == 0.593
+
+
+@pytest.mark.parametrize("task", ["add", "mul", "add%101", "mul%100"])
+def test_what_shorter_operands_need_and_training_never_shows(task):
+    rows = predict(task, "D4", "D1..6").as_json()["rows"]
+    missing = [{"a_position": 4, "b_position": 4, "pairs": [(0, 0)]}]
+    assert [row["unseen_pairs"] for row in rows] == [missing] * 3 + [[]] * 3
+    assert all(row.unseen == () for row in predict(task, "D1..4", "D1..6").rows)
+
+
+@pytest.mark.parametrize("options", [{"encoding": "coupled"}, {"encoding": "rotary"}, {"layout": "reversed"}])
+def test_nothing_is_unseen_where_positions_have_no_place_of_their_own(options):
+    assert all(row.unseen == () for row in predict("mul", "D4", "D1..6", **options).rows)
+
+
+def test_plateaus_are_told_when_asked_for():
+    assert "plateaus" not in predict("mul%150", "D3", "D3").as_json()
+    found = predict("mul%150", "D3", "D3", plateaus=True).as_json()["plateaus"]
+    assert {"known": "answer mod 50", "accuracy": "153/275", "percent": pytest.approx(55.636, abs=1e-3)} in found
+    assert [row["percent"] for row in found] == sorted(row["percent"] for row in found)
 
 
 @pytest.mark.parametrize(

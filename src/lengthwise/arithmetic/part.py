@@ -104,9 +104,13 @@ class Part:
 
     def column(self, position: int) -> list[tuple[int, int]]:
         """The pairs of digits of a column, 1 being the lowest: all equally likely, whatever other columns hold."""
-        if self.lengths == (position, position):
+        return self.digit_pairs(position, position)
+
+    def digit_pairs(self, a_position: int, b_position: int) -> list[tuple[int, int]]:
+        """The pairs of a digit of a and a digit of b at these positions that occur."""
+        if self.lengths == (a_position, b_position):
             return self.lead_pairs
-        return list(product(self._digits(0, position), self._digits(1, position)))
+        return list(product(self._digits(0, a_position), self._digits(1, b_position)))
 
     def _digits(self, operand: int, position: int) -> range:
         length = self.lengths[operand]

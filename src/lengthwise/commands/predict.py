@@ -9,7 +9,7 @@ from rich.console import Console
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
-from lengthwise.report.tables import MARKS, coverage_table, mark_table, prediction_table
+from lengthwise.report.tables import MARKS, coverage_table, mark_table, plateau_table, prediction_table
 from lengthwise.theory.accuracy import MOST_RESIDUES
 from lengthwise.theory.coverage import coverage
 from lengthwise.theory.predict import Predictions, predict, table_1
@@ -35,9 +35,11 @@ class Predict:
     base: int = 10
     """Number base, 2 to 36."""
     hypothesis: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    """Ask for this function instead of the rule's: truth, truncated:4, windowed:4."""
+    """Ask for this function instead of the rule's: truth, local, truncated:4, windowed:4."""
     coverage: bool = False
     """Show what each position of a sum meets in training instead."""
+    plateaus: bool = False
+    """Add the accuracies on the training domain of models that know only part of an answer."""
     table: bool = False
     """Print the paper's Table 1 from the rules."""
     json: bool = False
@@ -58,6 +60,7 @@ class Predict:
             layout=self.layout,
             base=self.base,
             hypothesis=self.hypothesis,
+            plateaus=self.plateaus,
         )
         if self.json:
             return print(json.dumps(predictions.as_json(), indent=2))
@@ -99,6 +102,13 @@ def show(predictions: Predictions, console: Console) -> None:
     console.print(prediction_table(predictions))
     for rule in dict.fromkeys(row.rule for row in predictions.rows):
         console.print(f"- {rule}", soft_wrap=True, markup=False)
+    for name, premise in dict.fromkeys(
+        (str(a.hypothesis), a.premise) for row in predictions.rows for a in row.alternatives
+    ):
+        console.print(f"- {name} instead, if {premise}", soft_wrap=True, markup=False)
+    unseen = unseen_words(predictions)
+    if unseen is not None:
+        console.print(f"- {unseen}", soft_wrap=True, markup=False)
     unknown = {row.hypothesis for row in predictions.rows if row.hypothesis is not None and row.accuracy is None}
     if any(hypothesis.is_counted(task) for hypothesis in unknown):
         console.print(f"- Exact accuracies are worked out for moduli up to {MOST_RESIDUES:,} in products")
@@ -107,3 +117,34 @@ def show(predictions: Predictions, console: Console) -> None:
     mark = predictions.rows[0].generalizes
     words = {True: "yes", False: "no", None: "theory does not say"}[mark]
     console.print(f"{MARKS[mark]} Does it go on to longer operands? {words}")
+    if predictions.plateaus is not None:
+        console.print(
+            f"\nAccuracy on {predictions.train} of a model that knows only part and guesses the rest at best",
+            markup=False,
+            style="bold",
+        )
+        console.print(plateau_table(predictions.plateaus))
+
+
+def unseen_words(predictions: Predictions) -> str | None:
+    """What shorter operands need and training never shows: the highest positions, and how many more there are.
+
+    >>> unseen_words(predict("mul%7", train="D4", test="D1..9"))
+    'D1, D2, D3 have digits that training never shows together: 0 at position 4 of both operands'
+    >>> unseen_words(predict("add", train="D3..4", test="D1..9"))
+    """
+    names = [str(row.domain) for row in predictions.rows if row.unseen]
+    if not names:
+        return None
+    places: dict[tuple[int, int], set[tuple[int, int]]] = {}
+    for row in predictions.rows:
+        for unseen in row.unseen:
+            places.setdefault((unseen.a_position, unseen.b_position), set()).update(unseen.pairs)
+    (a, b), pairs = max(places.items())
+    if pairs == {(0, 0)} and a == b:
+        words = f"0 at position {a} of both operands"
+    else:
+        words = f"{len(pairs)} pairs of a digit at position {a} of a and one at position {b} of b"
+    shown = ", ".join(names) if len(names) <= 4 else f"{names[0]} to {names[-1]}"
+    more = f", and others at {len(places) - 1} more pairs of positions" if len(places) > 1 else ""
+    return f"{shown} have digits that training never shows together: {words}{more}"

@@ -1,5 +1,6 @@
 """Tables for the terminal."""
 
+from collections.abc import Iterable
 from fractions import Fraction
 
 from rich import box
@@ -7,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lengthwise.theory.coverage import PositionCoverage
+from lengthwise.theory.plateaus import Plateau
 from lengthwise.theory.predict import Predictions
 
 MARKS = {True: "✓", False: "✗", None: "–"}
@@ -56,6 +58,13 @@ def prediction_table(predictions: Predictions) -> Table:
             percent(row.paper),
             "within" if row.within_theorem else "beyond",
         )
+    return table
+
+
+def plateau_table(plateaus: Iterable[Plateau]) -> Table:
+    table = new_table("model knows", "accuracy %", "exactly")
+    for plateau in plateaus:
+        table.add_row(plateau.known, percent(plateau.accuracy), short_fraction(plateau.accuracy))
     return table
 
 

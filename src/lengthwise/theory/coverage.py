@@ -1,14 +1,23 @@
-"""What a training domain shows each position of a sum: digit pairs, carries, and answer digits.
+"""What a training domain shows of operands and answers, position by position.
 
-The paper's footnote falls out of it: trained on pairs whose top digits are at least 6, digit 5 is always 1.
+`coverage` tells digit pairs, carries and answer digits of sums. The paper's footnote falls out of it: trained on
+pairs whose top digits are at least 6, digit 5 is always 1.
 
 >>> top = coverage(Task.parse("add"), Domain.parse("D4[lead>=6]"))[4]
 >>> top.position, sorted(top.outputs)
 (5, [1])
+
+`unseen_pairs` tells, for every task, which digits of a and b were never met together though a shorter test
+domain has them: in D4 never a_4 = b_4 = 0.
+
+>>> unseen_pairs(Task.parse("mul"), Domain.parse("D4"), Domain.parse("D3"))
+[UnseenPairs(a_position=4, b_position=4, pairs=frozenset({(0, 0)}))]
 """
 
 from dataclasses import dataclass
-from itertools import product
+from functools import partial
+from itertools import pairwise, product
+from typing import Any
 
 from lengthwise.arithmetic import Domain, Part, Task
 from lengthwise.errors import InputError
@@ -33,6 +42,58 @@ def coverage(task: Task, domain: Domain) -> list[PositionCoverage]:
         raise InputError(f"coverage is derived for addition, with or without a modulus, not for {task}")
     positions = range(1, max(domain.length + 1, task.answer_digits(domain.length)) + 1)
     return [_position(task, domain, position) for position in positions]
+
+
+@dataclass(frozen=True, slots=True)
+class UnseenPairs:
+    """Pairs of a digit of a and a digit of b, at these positions."""
+
+    a_position: int
+    b_position: int
+    pairs: Pairs
+
+    def as_json(self) -> dict[str, Any]:
+        return {"a_position": self.a_position, "b_position": self.b_position, "pairs": sorted(self.pairs)}
+
+
+def unseen_pairs(task: Task, train: Domain, test: Domain) -> list[UnseenPairs]:
+    """What the test domain has and the training domain never shows, up to the longest trained position.
+
+    A sum combines the digits of a column. In a product every digit of a meets every digit of b, and a residue
+    depends on all of them, so there all pairs of positions count. Digits above an operand's own are zeros.
+    """
+    meet = _by_column if (task.operation, task.modulus) == ("add", None) else product
+    parts = (*train.parts, *test.parts)
+    spans = _spans({length for part in parts for length in part.lengths}, train.length)
+    found: list[UnseenPairs] = []
+    for a_span, b_span in meet(spans, spans):
+        pairs = _unseen_at(a_span[0], b_span[0], train, test)
+        if pairs:
+            found += [UnseenPairs(a, b, pairs) for a, b in meet(a_span, b_span)]
+    return found
+
+
+_by_column = partial(zip, strict=True)
+
+
+def _spans(lengths: set[int], longest: int) -> list[range]:
+    """Positions 1 to the longest, in intervals within which each operand shows the same digits.
+
+    >>> _spans({3, 6}, 6)
+    [range(1, 3), range(3, 4), range(4, 6), range(6, 7)]
+    """
+    bounds = {1, longest + 1} | {
+        bound for length in lengths if length <= longest for bound in (length, length + 1)
+    }
+    return [range(first, last) for first, last in pairwise(sorted(bounds))]
+
+
+def _unseen_at(a_position: int, b_position: int, train: Domain, test: Domain) -> Pairs:
+    needed = {pair for part in test.parts for pair in part.digit_pairs(a_position, b_position)}
+    for part in train.parts:
+        if needed:
+            needed -= set(part.digit_pairs(a_position, b_position))
+    return frozenset(needed)
 
 
 def _position(task: Task, domain: Domain, position: int) -> PositionCoverage:

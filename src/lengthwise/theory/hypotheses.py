@@ -15,15 +15,19 @@ from typing import Self
 
 from lengthwise.arithmetic import Task, digit_count
 from lengthwise.errors import InputError
+from lengthwise.theory.local import local_sum
 
-_FORM = re.compile(r"(?P<kind>truth|truncated|windowed|leading|folded)(?::(?P<size>\d+))?")
+_FORM = re.compile(r"(?P<kind>truth|local|truncated|windowed|leading|folded)(?::(?P<size>\d+))?")
+_WITHOUT_SIZE = ("truth", "local")
 
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """What a model may compute: theory predicts the first three, the others are candidates to search.
+    """What a model may compute: theory predicts truth, truncated and windowed, under a premise of its own local;
+    the others are candidates to search.
 
     truth       | the task itself
+    local       | the sum, each digit from two columns and the digit just written: equal to truth
     truncated:n | the task on operands modulo base^n
     windowed:w  | the sum, each digit from w columns alone; modulo p, the residue of that sum
     leading:n   | the task on the first n columns, counted from the top digit of the longer operand
@@ -37,11 +41,12 @@ class Hypothesis:
     @classmethod
     def parse(cls, text: str) -> Self:
         match = _FORM.fullmatch(text.strip())
-        sized = match is not None and (match["kind"] == "truth") == (match["size"] is None)
+        sized = match is not None and (match["kind"] in _WITHOUT_SIZE) == (match["size"] is None)
         size = None if match is None or match["size"] is None else int(match["size"])
         if match is None or not sized or size == 0:
             raise InputError(
-                f"unknown hypothesis {text!r}: allowed are truth, truncated:4, windowed:5, leading:4, folded:4"
+                f"unknown hypothesis {text!r}: "
+                "allowed are truth, local, truncated:4, windowed:5, leading:4, folded:4"
             )
         return cls(match["kind"], size)
 
@@ -51,9 +56,11 @@ class Hypothesis:
     def __call__(self, task: Task, a: int, b: int) -> int:
         if self.kind == "truth":
             return task(a, b)
+        self.check(task)
+        if self.kind == "local":
+            return local_sum(a, b, task.base)
         assert self.size is not None
         if self.kind == "windowed":
-            self.check(task)
             total = windowed_sum(a, b, self.size, task.base)
             return total if task.modulus is None else total % task.modulus
         unit = task.base**self.size
@@ -68,13 +75,15 @@ class Hypothesis:
         """Refuse a task this hypothesis says nothing about."""
         if self.kind == "windowed" and task.operation != "add":
             raise InputError(f"{self} is defined for sums alone, not for {task}")
+        if self.kind == "local" and (task.operation, task.modulus) != ("add", None):
+            raise InputError(f"{self} is defined for sums without a modulus, not for {task}")
 
     def is_counted(self, task: Task) -> bool:
         """Whether theory has its exact accuracy; a candidate that no rule predicts has none."""
-        return self.kind in ("truth", "truncated") or (self.kind == "windowed" and task.modulus is None)
+        return self.kind in ("truth", "local", "truncated") or (self.kind == "windowed" and task.modulus is None)
 
 
-TRUTH = Hypothesis("truth")
+TRUTH, LOCAL = Hypothesis("truth"), Hypothesis("local")
 
 
 def _folded(number: int, unit: int) -> int:

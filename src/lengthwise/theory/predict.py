@@ -5,13 +5,14 @@
 ('truncated:4', Fraction(4, 675))
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
 from lengthwise.theory.accuracy import accuracy, within_reach
+from lengthwise.theory.coverage import UnseenPairs, unseen_pairs
 from lengthwise.theory.encodings import (
     ABSOLUTE,
     RELATIVE,
@@ -19,8 +20,10 @@ from lengthwise.theory.encodings import (
     encoding_facts,
     layout_facts,
 )
-from lengthwise.theory.hypotheses import TRUTH, Hypothesis
+from lengthwise.theory.hypotheses import LOCAL, TRUTH, Hypothesis
 from lengthwise.theory.paper import stated_accuracy
+from lengthwise.theory.plateaus import Plateau
+from lengthwise.theory.plateaus import plateaus as find_plateaus
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,11 @@ class Case:
     @property
     def in_distribution(self) -> bool:
         return all(any(part.is_inside(known) for known in self.train.parts) for part in self.test.parts)
+
+    @property
+    def positions_are_told_apart(self) -> bool:
+        """Each digit has a place, and parameters, of its own: what was not seen there was not learned there."""
+        return self.family == ABSOLUTE and layout_facts(self.layout).fixed_width
 
     @property
     def meets_assumption(self) -> bool:
@@ -82,6 +90,8 @@ class Rule:
     generalizes: bool | None
     within_theorem: Callable[[Case], bool]
     why: Callable[[Case], str]
+    alternatives: Mapping[Hypothesis, str] = field(default_factory=dict[Hypothesis, str])
+    """Other functions that fit the training data, each with the premise under which a model computes it."""
 
 
 def _no_hypothesis(case: Case) -> None:
@@ -137,7 +147,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        applies=lambda c: c.family == ABSOLUTE and not layout_facts(c.layout).fixed_width,
+        applies=lambda c: c.family == ABSOLUTE and not c.positions_are_told_apart,
         hypothesis=_no_hypothesis,
         generalizes=None,
         within_theorem=_never,
@@ -191,6 +201,13 @@ RULES: tuple[Rule, ...] = (
             f"Theorem 3: with relative positions every digit is computed as position {c.n + 1} was in "
             f"training, from its own column and the {c.n} below it; longer carry chains are lost"
         ),
+        alternatives={
+            LOCAL: (
+                "the model reads the carry off the digit it has just written (one left the column below exactly "
+                "if its digits sum to more than that digit), so two columns are enough at every length; the "
+                "training data fit both rules"
+            )
+        },
     ),
     Rule(
         applies=lambda c: c.family == RELATIVE and not c.upward,
@@ -219,6 +236,23 @@ def _absolute_theorem(task: Task) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another function that a model may compute instead, under a premise of its own."""
+
+    hypothesis: Hypothesis
+    premise: str
+    accuracy: Fraction
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "hypothesis": str(self.hypothesis),
+            "premise": self.premise,
+            "accuracy": str(self.accuracy),
+            "percent": float(100 * self.accuracy),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Prediction:
     domain: Domain
     hypothesis: Hypothesis | None
@@ -228,6 +262,9 @@ class Prediction:
     accuracy: Fraction | None
     """None without a hypothesis, and where working it out would take too long."""
     paper: Fraction | None
+    unseen: tuple[UnseenPairs, ...] = ()
+    """Digits that this domain has together, no longer than trained on, and training never shows together."""
+    alternatives: tuple[Alternative, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -239,6 +276,8 @@ class Prediction:
             "accuracy": None if self.accuracy is None else str(self.accuracy),
             "percent": None if self.accuracy is None else float(100 * self.accuracy),
             "paper_percent": None if self.paper is None else float(100 * self.paper),
+            "alternatives": [alternative.as_json() for alternative in self.alternatives],
+            "unseen_pairs": [unseen.as_json() for unseen in self.unseen],
         }
 
 
@@ -249,9 +288,11 @@ class Predictions:
     encoding: str
     layout: str
     rows: tuple[Prediction, ...]
+    plateaus: tuple[Plateau, ...] | None = None
+    """None unless asked for."""
 
     def as_json(self) -> dict[str, Any]:
-        return {
+        shown = {
             "task": str(self.task),
             "base": self.task.base,
             "train": str(self.train),
@@ -259,6 +300,9 @@ class Predictions:
             "layout": self.layout,
             "rows": [row.as_json() for row in self.rows],
         }
+        if self.plateaus is not None:
+            shown["plateaus"] = [plateau.as_json() for plateau in self.plateaus]
+        return shown
 
 
 def predict(
@@ -270,10 +314,12 @@ def predict(
     layout: str | None = None,
     base: int = 10,
     hypothesis: str | Hypothesis | None = None,
+    plateaus: bool = False,
 ) -> Predictions:
     """Predict each test domain. Without `test`: lengths 1 to five above the trained ones.
 
-    `hypothesis` asks for another function than the rule's, such as the paper's own `windowed:n`.
+    `hypothesis` asks for another function than the rule's, such as the paper's own `windowed:n`. `plateaus`
+    adds the accuracies on the training domain at which training may stand still.
     """
     task = Task.parse(task, base) if isinstance(task, str) else task
     train = Domain.parse(train, task.base) if isinstance(train, str) else train
@@ -283,7 +329,8 @@ def predict(
     layout = check_layout(layout or encoding_facts(encoding).layout, task, encoding)
     asked = Hypothesis.parse(hypothesis) if isinstance(hypothesis, str) else hypothesis
     rows = tuple(predict_case(Case(task, train, domain, encoding, layout), asked) for domain in domains)
-    return Predictions(task, train, encoding, layout, rows)
+    heights = tuple(find_plateaus(task, train)) if plateaus else None
+    return Predictions(task, train, encoding, layout, rows, heights)
 
 
 def find_rule(case: Case) -> Rule:
@@ -304,7 +351,22 @@ def predict_case(case: Case, asked: Hypothesis | None = None) -> Prediction:
         generalizes=rule.generalizes,
         accuracy=exact,
         paper=None if hypothesis is None else _paper_accuracy(case),
+        unseen=_unseen(case),
+        alternatives=_alternatives(rule, case) if asked is None else (),
     )
+
+
+def _alternatives(rule: Rule, case: Case) -> tuple[Alternative, ...]:
+    return tuple(
+        Alternative(other, premise, accuracy(case.task, other, case.test))
+        for other, premise in rule.alternatives.items()
+    )
+
+
+def _unseen(case: Case) -> tuple[UnseenPairs, ...]:
+    if case.upward or case.in_distribution or not case.positions_are_told_apart:
+        return ()
+    return tuple(unseen_pairs(case.task, case.train, case.test))
 
 
 def _paper_accuracy(case: Case) -> Fraction | None:

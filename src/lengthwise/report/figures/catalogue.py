@@ -2,6 +2,7 @@
 
 from lengthwise.report.figures import by_length, dynamics, grids, settings, through_training
 from lengthwise.report.figures.far_catalogue import FAR
+from lengthwise.report.figures.plateaus import PLATEAUS
 from lengthwise.report.figures.relative_catalogue import RELATIVE
 from lengthwise.report.figures.spec import FigureSpec
 
@@ -91,6 +92,7 @@ ALL = (
         picture=through_training.digit_accuracy,
     ),
     *(_own_digits(family, words) for family, words in TABLES.items() if family != "addition"),
+    PLATEAUS,
     FigureSpec(
         name="digit-dynamics",
         title="How well two features explain each digit",

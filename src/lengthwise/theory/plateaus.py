@@ -1,0 +1,331 @@
+"""How often a model is right that knows only part of an answer, or sees only part of the operands: exactly.
+
+Such a model gives the answer that is most likely given what it knows. While training goes on, accuracy often
+stands still at one of these heights: modulo 150, it takes long to learn the factor 3.
+
+>>> for plateau in plateaus(Task.parse("mul%150"), Domain.parse("D3"))[-3:]:
+...     print(plateau.known, plateau.accuracy)
+answer mod 50 153/275
+operands mod 10^2 153/275
+answer mod 75 3/4
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise, product
+from math import gcd, lcm
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lengthwise.arithmetic import Domain, Task
+from lengthwise.errors import InputError
+from lengthwise.theory.residues import Residues, count_cancelling, divisors, len_big
+
+Guess = Literal["best", "chance"]
+"""What is answered where several answers are possible: the most likely one, or any with equal chances (the
+latter for tasks with a modulus)."""
+
+MOST_RESIDUES = {"add": 20_000, "mul": 2_000}
+MOST_STEPS = 300_000_000
+"""Up to these a domain takes seconds, or, with long operands in a mixture, a minute."""
+
+Counts = npt.NDArray[Any]
+"""Integers: int64 where they fit, Python's own where they do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plateau:
+    known: str
+    accuracy: Fraction
+
+    def as_json(self) -> dict[str, Any]:
+        return {"known": self.known, "accuracy": str(self.accuracy), "percent": float(100 * self.accuracy)}
+
+
+def plateaus(task: Task, domain: Domain, guess: Guess = "best") -> list[Plateau]:
+    """One for each part of an answer that can be known apart, from the lowest accuracy to the highest.
+
+    These are the answer modulo each proper divisor of p, and what the last k digits of the operands tell, for
+    each k below the length of the domain.
+    """
+    _check(task, domain, guess)
+    found = [Plateau("nothing", knowing_operands(task, domain, 0, guess))]
+    if task.modulus is not None:
+        proper = divisors(task.modulus)[1:-1]
+        found += [Plateau(f"answer mod {d}", knowing_answer(task, domain, d, guess)) for d in proper]
+    found += [
+        Plateau(f"operands mod {task.base}^{k}", knowing_operands(task, domain, k, guess))
+        for k in range(1, domain.length)
+    ]
+    return sorted(found, key=lambda plateau: plateau.accuracy)
+
+
+def _check(task: Task, domain: Domain, guess: Guess) -> None:
+    assert guess == "best" or task.modulus is not None
+    if task.modulus is None and task.operation != "add":
+        raise InputError(f"plateaus are derived for sums and for tasks with a modulus, not for {task}")
+    too_large = task.modulus is not None and task.modulus > MOST_RESIDUES[task.operation]
+    if too_large or (task.operation == "mul" and _steps(task, domain) > MOST_STEPS):
+        raise InputError(f"the plateaus of {task} on {domain} would take too long: choose a smaller modulus")
+
+
+def _steps(task: Task, domain: Domain) -> int:
+    """How many counts of products `knowing_operands` adds up, for all numbers of digits."""
+    rectangles = sum(len(part.rectangles) for part in domain.parts)
+    units = [task.base**k for k in range(1, domain.length)]
+    classes = [(_class_modulus(task, unit), unit) for unit in units]
+    return rectangles * sum(min(modulus, unit) * modulus**2 for modulus, unit in classes)
+
+
+def knowing_answer(task: Task, domain: Domain, divisor: int, guess: Guess = "best") -> Fraction:
+    """The accuracy of a model that knows the answer modulo a divisor of p, and guesses the rest.
+
+    >>> knowing_answer(Task.parse("mul%150"), Domain.parse("D3"), 50)
+    Fraction(153, 275)
+    """
+    assert task.modulus is not None and task.modulus % divisor == 0
+    sight = _Sight.of(domain, 0)
+    ((_, _, tables),) = _outcomes(task, sight)
+    answers = _weigh(sight, range(len(sight.slices)), tables)[0]
+    known = answers.reshape(-1, divisor).T  # a row for each residue that may be known
+    tally = _Tally(guess)
+    tally.add(known, np.ones(divisor, dtype=object))
+    return tally.total() / sight.denominator
+
+
+def knowing_operands(task: Task, domain: Domain, digits: int, guess: Guess = "best") -> Fraction:
+    """The accuracy of a model that knows the last so many digits of both operands, and guesses the rest.
+
+    >>> knowing_operands(Task.parse("mul%200"), Domain.parse("D3"), 2)
+    Fraction(83, 132)
+    """
+    sight = _Sight.of(domain, digits)
+    modulus = _class_modulus(task, sight.unit)
+    shared = {members: _class_sizes(cells, modulus) for members, cells in sight.cells().items()}
+    tally = _Tally(guess)
+    for a_class, b_classes, tables in _outcomes(task, sight):
+        for members, sizes in shared.items():
+            tally.add(_weigh(sight, members, tables), sizes[a_class, b_classes])
+    return tally.total() / sight.denominator
+
+
+class _Slice(NamedTuple):
+    """A rectangle of operand pairs, cut at a column: low parts that are seen, high parts that are not.
+
+    Each operand is either cut below its top digit, so that every low part occurs with every high part; or it
+    is seen whole, and its high part is 0.
+    """
+
+    a_low: range
+    b_low: range
+    a_high: range
+    b_high: range
+    weight: int
+    """Of each pair, in units of one over the denominator."""
+
+    @property
+    def hidden_pairs(self) -> int:
+        return len_big(self.a_high) * len_big(self.b_high)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """A domain as seen by who reads the last digits of both operands."""
+
+    slices: tuple[_Slice, ...]
+    unit: int
+    denominator: int
+
+    @classmethod
+    def of(cls, domain: Domain, digits: int) -> "_Sight":
+        unit = domain.base**digits
+        chances = [weight / part.size for weight, part in zip(domain.weights, domain.parts, strict=True)]
+        denominator = lcm(*(chance.denominator for chance in chances))
+        slices: list[_Slice] = []
+        for chance, part in zip(chances, domain.parts, strict=True):
+            for rows, columns in part.rectangles:
+                (a_low, a_high), (b_low, b_high) = _cut(rows, unit), _cut(columns, unit)
+                slices.append(_Slice(a_low, b_low, a_high, b_high, int(chance * denominator)))
+        return cls(tuple(slices), unit, denominator)
+
+    def cells(self) -> dict[tuple[int, ...], list[tuple[range, range]]]:
+        """The pairs of low parts, as disjoint rectangles, by the slices that they may come from."""
+        found: dict[tuple[int, ...], list[tuple[range, range]]] = defaultdict(list)
+        a_cells, b_cells = _pieces([s.a_low for s in self.slices]), _pieces([s.b_low for s in self.slices])
+        for a_cell, b_cell in product(a_cells, b_cells):
+            members = tuple(
+                place
+                for place, one in enumerate(self.slices)
+                if a_cell.start in one.a_low and b_cell.start in one.b_low
+            )
+            if members:
+                found[members].append((a_cell, b_cell))
+        return found
+
+
+def _cut(interval: range, unit: int) -> tuple[range, range]:
+    """Low and high parts. The bounds of an interval that is not below the unit are multiples of it."""
+    if interval.stop <= unit:
+        return interval, range(1)
+    return range(unit), range(interval.start // unit, interval.stop // unit)
+
+
+def _pieces(intervals: Sequence[range]) -> list[range]:
+    """The intervals between neighbouring bounds."""
+    bounds = sorted({bound for one in intervals for bound in (one.start, one.stop)})
+    return [range(first, last) for first, last in pairwise(bounds)]
+
+
+def _class_modulus(task: Task, unit: int) -> int:
+    """Low parts that are equal modulo this leave the same to be guessed: in a sum all do."""
+    if task.operation == "add":
+        return 1
+    assert task.modulus is not None
+    return task.modulus // gcd(task.modulus, unit)
+
+
+def _class_sizes(cells: Sequence[tuple[range, range]], modulus: int) -> Counts:
+    """How many pairs of low parts are in each pair of residue classes."""
+    sizes = np.zeros((modulus, modulus), dtype=object)
+    for a_cell, b_cell in cells:
+        sizes += np.outer(_residue_counts(a_cell, modulus), _residue_counts(b_cell, modulus))
+    return sizes
+
+
+def _residue_counts(interval: range, modulus: int) -> Counts:
+    residues = Residues.of(interval, modulus)
+    return np.array([residues.often + residues.once_more(r) for r in range(modulus)], dtype=object)
+
+
+def _weigh(sight: _Sight, members: Sequence[int], tables: Sequence[Counts]) -> Counts:
+    """How likely each answer is, where these slices are possible: a row for each class."""
+    kind = _integers(sum(one.weight * one.hidden_pairs for one in sight.slices))
+    return np.sum([sight.slices[place].weight * tables[place].astype(kind) for place in members], axis=0)
+
+
+def _integers(largest: int) -> Any:
+    """The type of array entries that holds integers of this size."""
+    return np.int64 if largest < 2**62 else object
+
+
+class _Tally:
+    """Adds up how often a guess is right, over what may be known."""
+
+    def __init__(self, guess: Guess) -> None:
+        self._guess: Guess = guess
+        self._right: dict[int, int] = defaultdict(int)  # by the number of answers among which chance decides
+
+    def add(self, likely: Counts, sizes: Counts) -> None:
+        """A row for each thing known, a column for each answer that it leaves; `sizes` says how often."""
+        if self._guess == "best":
+            self._right[1] += int((likely.max(axis=1).astype(object) * sizes).sum())
+            return
+        possible = np.count_nonzero(likely, axis=1)
+        right = likely.sum(axis=1).astype(object) * sizes
+        for number in set(possible.tolist()) - {0}:
+            self._right[number] += int(right[possible == number].sum())
+
+    def total(self) -> Fraction:
+        return sum((Fraction(right, number) for number, right in self._right.items()), Fraction())
+
+
+Outcomes = Iterator[tuple[int, Sequence[int], list[Counts]]]
+"""The class of a's low part, some classes of b's, and for each slice a table: by the class of b's low part, how
+many pairs of high parts lead to each answer."""
+
+
+def _outcomes(task: Task, sight: _Sight) -> Outcomes:
+    if task.operation == "mul":
+        return _products(task, sight)
+    table = _residue_sums if task.modulus is not None else _sums
+    return iter([(0, [0], table(task, sight))])
+
+
+def _sums(task: Task, sight: _Sight) -> list[Counts]:
+    """Without a modulus the best guess is a sum of high parts where one of the counts has a corner: each grows
+    by one with the sum, stands still, and falls by one."""
+    highs = [(one.a_high, one.b_high) for one in sight.slices]
+    corners = {
+        bound + other for a, b in highs for bound, other in product((a.start, a.stop - 1), (b.start, b.stop - 1))
+    }
+    sums = sorted(corners)
+    return [np.array([[_count_sums(a, b, total) for total in sums]], dtype=object) for a, b in highs]
+
+
+def _count_sums(a: range, b: range, total: int) -> int:
+    """How many pairs of the two intervals have this sum."""
+    return max(0, min(a.stop - 1, total - b.start) - max(a.start, total - b.stop + 1) + 1)
+
+
+def _residue_sums(task: Task, sight: _Sight) -> list[Counts]:
+    assert task.modulus is not None
+    rest = task.modulus // gcd(task.modulus, sight.unit)
+    return [
+        np.array([[count_cancelling(one.a_high, _moved(one.b_high, -r), rest) for r in range(rest)]], dtype=object)
+        for one in sight.slices
+    ]
+
+
+def _moved(interval: range, by: int) -> range:
+    return range(interval.start + by, interval.stop + by)
+
+
+def _products(task: Task, sight: _Sight) -> Outcomes:
+    """With N = base^k, g = gcd(p, N) and q = p / g, write a = A N + a0 and b = B N + b0.
+
+    Given a0 and b0 the product modulo p is one of q residues, a0 b0 + g c. It depends on a0, b0, A and B modulo
+    q alone. For each a0 one matrix says which A lead from b (by its residue modulo p) to which c, another which
+    B lead from b0 to b; their product counts pairs. Two b0 that are equal modulo g lead to the same residues b.
+    """
+    assert task.modulus is not None
+    p, unit = task.modulus, sight.unit
+    g = gcd(p, unit)
+    q = p // g
+    steps = np.arange(q, dtype=np.int64)
+    for a0 in range(min(q, unit)):
+        for first in range(min(g, q, unit)):
+            b0 = range(first, min(q, unit), g)
+            a = (a0 + unit % p * steps) % p  # by A
+            b = first + g * steps  # all that b may be
+            c = (np.outer(b, a) - a0 * first) // g % q
+            places = (np.array(b0)[:, None] + unit % p * steps - first) % p // g  # by b0 and B: which of b it is
+            yield a0, b0, [_count_pairs(c, places, one, q) for one in sight.slices]
+
+
+def _count_pairs(c: Counts, places: Counts, one: _Slice, q: int) -> Counts:
+    """By b0 and c. A high part of every residue occurs equally often, and some residues once more; the counts
+    of the small rest are exact as floats, those of all may be integers of any size."""
+    a_often, a_more = _split(one.a_high, q)
+    b_often, b_more = _split(one.b_high, q)
+    rows = np.arange(q, dtype=np.int64)[:, None] * q
+    a_even = _histogram(rows + c, q)
+    a_rest = _histogram((rows + c)[:, a_more], q)
+    b_rest = np.zeros((len(places), q))
+    b_rest[np.arange(len(places))[:, None], places[:, b_more]] = 1
+
+    def both(b: npt.NDArray[np.float64], a: npt.NDArray[np.float64]) -> Counts:
+        return (b @ a).astype(np.int64)
+
+    kind = _integers(one.hidden_pairs)
+    every_b = np.ones((1, q))
+    rest = both(b_rest, a_rest).astype(kind)
+    if b_often:
+        rest = rest + b_often * both(every_b, a_rest).astype(kind)
+    if a_often:
+        rest = rest + a_often * both(b_rest, a_even).astype(kind)
+    if a_often and b_often:
+        rest = rest + a_often * b_often * both(every_b, a_even).astype(kind)
+    return rest
+
+
+def _split(high: range, q: int) -> tuple[int, npt.NDArray[np.int64]]:
+    residues = Residues.of(high, q)
+    return residues.often, (residues.start + np.arange(residues.extra, dtype=np.int64)) % q
+
+
+def _histogram(places: npt.NDArray[np.int64], q: int) -> npt.NDArray[np.float64]:
+    return np.bincount(places.ravel(), minlength=q * q).reshape(q, q).astype(np.float64)

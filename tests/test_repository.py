@@ -103,11 +103,15 @@ def test_predict_and_every_help_never_import_torch():
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-def test_the_readme_map_matches_the_tree():
-    """Every file has its line, in the words of its own docstring: scripts/readme_map.py writes the map."""
-    readme = (ROOT / "README.md").read_text()
-    wanted = runpy.run_path(str(ROOT / "scripts" / "readme_map.py"))["rewritten"](readme)
-    assert readme == wanted, "run: .venv/bin/python scripts/readme_map.py"
+def test_the_map_matches_the_tree():
+    """Every file has its line, in the words of its own docstring."""
+    wanted = runpy.run_path(str(ROOT / "scripts" / "write_map.py"))["page"]()
+    assert (ROOT / "docs" / "map.md").read_text() == wanted, "run: .venv/bin/python scripts/write_map.py"
+
+
+def test_the_readme_names_every_folder():
+    folders = {path.parent.name for path in (ROOT / "src" / "lengthwise").glob("*/__init__.py")}
+    assert folders == set(re.findall(r"^\| `(\w+)` \|", (ROOT / "README.md").read_text(), re.MULTILINE))
 
 
 def test_no_machine_paths_or_registry_addresses():

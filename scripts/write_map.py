@@ -1,4 +1,4 @@
-"""Write the README's map of files: a line each, taken from the first line of a module's docstring.
+"""Write docs/map.md, the map of files: a line each, taken from the first line of a module's docstring.
 
 Files that are no Python modules have their line in the table below. A test checks that the map is up to date.
 """
@@ -8,7 +8,13 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-START, END = "<!-- map -->\n```\n", "```\n"
+PAGE = ROOT / "docs" / "map.md"
+HEAD = """# Map
+
+Every file, with what it is for: the first line of its docstring. `scripts/write_map.py` writes this page; the README
+has a line for each folder.
+
+"""
 
 LINES = {
     "CHANGELOG.md": "What changed, version by version.",
@@ -24,7 +30,9 @@ LINES = {
     "docs/encodings.md": "Every positional encoding in a formula and a picture.",
     "docs/explorer.md": "lengthwise explore: what its page shows, its API, its bounds.",
     "docs/log.md": "What was tried and what it gave, by date.",
+    "docs/map.md": "This page.",
     "docs/performance.md": "What was measured, what each change gave, what the floor is.",
+    "docs/protocol.md": "How the paper's rows are tuned and reported: seeds, rules, every setting that was tried.",
     "docs/relative.md": "Encodings and relative positions: what is run, how, and what each verdict means.",
     "docs/report.md": "The report: one HTML page on any number of runs.",
     "docs/results.md": "Every table and figure of the paper, beside exact theory; made by make results.",
@@ -56,18 +64,11 @@ def line(name: str) -> str:
     return docstring.splitlines()[0]
 
 
-def block() -> str:
+def page() -> str:
     names = files()
     width = max(map(len, names))
-    return "".join(f"{name:<{width}}  {line(name)}\n" for name in names)
-
-
-def rewritten(readme: str) -> str:
-    before, _, rest = readme.partition(START)
-    _, _, after = rest.partition(END)
-    return before + START + block() + END + after
+    return HEAD + "```\n" + "".join(f"{name:<{width}}  {line(name)}\n" for name in names) + "```\n"
 
 
 if __name__ == "__main__":
-    path = ROOT / "README.md"
-    path.write_text(rewritten(path.read_text()))
+    PAGE.write_text(page())

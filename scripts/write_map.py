@@ -11,8 +11,8 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "map.md"
 HEAD = """# Map
 
-Every file, with what it is for: the first line of its docstring. `scripts/write_map.py` writes this page; the README
-has a line for each folder.
+Every file, with what it is for: the first line of its docstring. `scripts/write_map.py` writes this page; the
+README has a line for each folder.
 
 """
 

@@ -24,7 +24,8 @@ class DataConfig(Config):
 
     sparse: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Curriculum of sparse digits: the probability with which each free digit of a training problem is set to zero
-    at the start. It falls linearly to 0; no problem leaves the training domain."""
+    at the start. It falls linearly to 0; no problem leaves the training domain. A fixed set of samples, and sampling
+    by carry chains, stay as they are."""
 
     sparse_problems: PositiveInt = 3_500_000
     """Training problems over which that probability falls to 0."""
@@ -47,19 +48,9 @@ class DataConfig(Config):
 
     @property
     def sparse_digits(self) -> SparseDigits | None:
-        return SparseDigits(self.sparse, self.sparse_problems) if self.sparse else None
-
-    @model_validator(mode="after")
-    def _sparse_problems_are_fresh(self) -> Self:
-        if self.sparse and self.samples is not None:
-            raise InputError(
-                f"data.sparse {self.sparse} requires fresh problems; use --data.sparse 0 with samples"
-            )
-        if self.sparse and self.sampling == "chains":
-            raise InputError(
-                f"data.sparse {self.sparse} would change carry chains; use --data.sparse 0 with chains"
-            )
-        return self
+        """None where problems are given, or chosen by their carries, which zeros would change."""
+        applies = self.sparse and self.samples is None and self.sampling != "chains"
+        return SparseDigits(self.sparse, self.sparse_problems) if applies else None
 
     @model_validator(mode="after")
     def _rows_are_concatenated(self) -> Self:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from lengthwise.arithmetic import Domain
 from lengthwise.records.schema import TRUTH
-from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Measured, judge
+from lengthwise.records.verdicts import UNDECIDED, Measured, combined, judge
 from lengthwise.records.view import RunView
 from lengthwise.report.rows import converged
 
@@ -33,14 +33,8 @@ def goes_on(views: Sequence[RunView], reference: str = TRUTH) -> str:
     A seed that has not learned what it was trained on has no say, and it takes more than half of them to decide.
     """
     able = [view for view in views if converged(view)]
-    words = {_all_hold([judge(one, converged=True) for one in agreements(view, reference)]) for view in able}
-    return words.pop() if len(words) == 1 and 2 * len(able) > len(views) else UNDECIDED
-
-
-def _all_hold(words: Sequence[str | None]) -> str:
-    if FAILS in words:
-        return FAILS
-    return HOLDS if words and {*words} == {HOLDS} else UNDECIDED
+    words = {combined(judge(one, converged=True) for one in agreements(view, reference)) for view in able}
+    return words.pop() or UNDECIDED if len(words) == 1 and 2 * len(able) > len(views) else UNDECIDED
 
 
 def chains(view: RunView, wanted: Iterable[int], reference: str = TRUTH) -> Measured | None:

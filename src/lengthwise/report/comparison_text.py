@@ -2,7 +2,7 @@
 
 from lengthwise.report.comparison import Cell, ComparedRow, Comparison
 from lengthwise.report.formats import TextTable
-from lengthwise.report.tables import percent
+from lengthwise.report.tables import short_percent
 
 LEGEND = (
     "Percent of right answers. measured: the mean over seeds, and their spread where there are several. "
@@ -54,18 +54,6 @@ def _spread(cell: Cell) -> str:
     if not cell.measured or min(cell.measured) == max(cell.measured):
         return ""
     return f"{short_percent(min(cell.measured))}–{short_percent(max(cell.measured))}"
-
-
-def short_percent(value: float | None) -> str:
-    """Two decimals, and more where two would claim a false 0 or 100.
-
-    >>> short_percent(99.3), short_percent(100.0), short_percent(99.999), short_percent(None)
-    ('99.3', '100', '99.999', '–')
-    """
-    if value is None:
-        return "–"
-    shown = f"{value:.2f}".rstrip("0").rstrip(".")
-    return percent(value / 100) if shown in ("0", "100") and value not in (0, 100) else shown
 
 
 def data_table(comparison: Comparison) -> TextTable:

@@ -2,9 +2,9 @@
 
 from lengthwise.arithmetic import Domain
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
-from lengthwise.report.comparison_text import short_percent
 from lengthwise.report.formats import TextTable
 from lengthwise.report.leaderboard import Cell, Leaderboard, Line
+from lengthwise.report.tables import short_percent
 
 LEGEND = (
     "Percent of right answers on the training domain / on average over all longer lengths: the mean over seeds, "

@@ -10,7 +10,7 @@ from lengthwise.report.budgets import budget_table, remarks
 from lengthwise.report.claims import claim_table
 from lengthwise.report.collection import Collection
 from lengthwise.report.comparison import TABLES, Comparison, compare
-from lengthwise.report.comparison_text import LEGEND, reading_table, short_percent
+from lengthwise.report.comparison_text import LEGEND, reading_table
 from lengthwise.report.far import far_summary, far_tables
 from lengthwise.report.figures import FIGURES, FigureSpec
 from lengthwise.report.figures.far_catalogue import FAR
@@ -19,6 +19,7 @@ from lengthwise.report.formats import TextTable, markdown
 from lengthwise.report.regularization import grids
 from lengthwise.report.relative_page import PARTS, part_tables
 from lengthwise.report.summary import summary
+from lengthwise.report.tables import short_percent
 from lengthwise.report.theorems import formula_gap, theorem_table
 
 INTRODUCTION = """\

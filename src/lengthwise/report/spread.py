@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from statistics import fmean
 
-from lengthwise.report.comparison_text import short_percent
+from lengthwise.report.tables import short_percent
 
 
 @dataclass(frozen=True)

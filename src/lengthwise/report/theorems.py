@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
+from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, combined
 from lengthwise.records.view import RunView
 from lengthwise.report.comparison import TABLES
 from lengthwise.report.formats import TextTable
@@ -142,9 +142,5 @@ def verdict_line(name: str, says: str, runs: int, words: Sequence[str | None]) -
 
 
 def verdict_on(words: Sequence[str | None]) -> str:
-    """It holds if it does everywhere that it speaks of; one that fails is enough to fail it."""
-    if not words:
-        return "not tested here"
-    if FAILS in words:
-        return FAILS
-    return HOLDS if {*words} == {HOLDS} else UNDECIDED
+    """On everything that it speaks of."""
+    return combined(words) or UNDECIDED if words else "not tested here"

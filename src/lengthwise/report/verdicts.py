@@ -6,8 +6,8 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from lengthwise.records.verdicts import FAILS, GATE, HOLDS, TOLERANCE, UNDECIDED, Measured, Verdict
-from lengthwise.report.tables import new_table, percent
+from lengthwise.records.verdicts import FAILS, GATE, HOLDS, TOLERANCE, UNDECIDED, Measured, Verdict, combined
+from lengthwise.report.tables import EXACT, new_table, percent
 
 STYLES = {HOLDS: "green", FAILS: "red", UNDECIDED: "yellow"}
 
@@ -35,21 +35,13 @@ def verdict_table(rows: Sequence[Verdict], title: str | None = None) -> Table:
         table.add_row(
             escape(str(row.prediction.domain)),
             str(row.prediction.hypothesis or "no prediction"),
-            percent(row.expected),
-            "–" if row.coincides is None else measured_text(row.coincides),
-            measured_text(row.accuracy),
-            "–" if row.agreement is None else measured_text(row.agreement),
+            percent(row.expected, EXACT),
+            percent(row.coincides and row.coincides.share),
+            percent(row.accuracy.share),
+            percent(row.agreement and row.agreement.share),
             verdict_text(row),
         )
     return table
-
-
-def measured_text(measured: Measured) -> str:
-    """
-    >>> measured_text(Measured(9_990, 10_000, enumerated=False))
-    '99.90'
-    """
-    return "100" if measured.perfect else f"{100 * measured.share:.2f}"
 
 
 def verdict_text(row: Verdict) -> str:
@@ -60,12 +52,8 @@ def verdict_text(row: Verdict) -> str:
 
 
 def row_verdict(verdicts: Sequence[Verdict]) -> str | None:
-    """The verdict on a run: it holds where all lengths hold; one that fails is enough to fail it."""
-    words = {verdict.word for verdict in verdicts}
-    for word in (FAILS, UNDECIDED):
-        if word in words:
-            return word
-    return None if None in words else HOLDS
+    """The verdict on a run, from those on all lengths."""
+    return combined(verdict.word for verdict in verdicts)
 
 
 def verdict_json(row: Verdict) -> dict[str, Any]:

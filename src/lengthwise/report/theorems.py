@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, combined
 from lengthwise.records.view import RunView
-from lengthwise.report.comparison import TABLES
 from lengthwise.report.formats import TextTable
 from lengthwise.theory.encodings import ABSOLUTE, RELATIVE, encoding_facts
 
-FAMILIES = tuple(dict.fromkeys(f"{spec.recipe}-" for spec in TABLES.values()))
+FAMILIES = ("addition-", "modular-addition-", "multiplication-", "modular-multiplication-")
 """How the names of runs begin that decide: not those that vary regularization, sizes or packing."""
 
 DECIDING = (*FAMILIES, "relative-addition-", "relative-modular-")

@@ -191,7 +191,7 @@ def test_records_and_verdicts_of_a_live_run_take_no_polars(live):
         "import sys; sys.modules['polars'] = None\n"
         "from lengthwise.records.view import RunView\n"
         f"assert RunView.of({str(live / 'runs' / 'tiny-s1')!r}).verdicts()\n"
-        "import lengthwise.report.collection, lengthwise.report.rows, lengthwise.report.verdicts\n"
+        "import lengthwise.report.collection, lengthwise.report.run_tables, lengthwise.report.run_tables\n"
         "import lengthwise.experiments.evaluate, lengthwise.experiments.reproduce\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from lengthwise.records.verdicts import GATE, TOLERANCE, Verdict
+from lengthwise.report.run_tables import STYLES, row_verdict, verdict_json
 from lengthwise.report.tables import EXACT, MARKS, new_table, percent
-from lengthwise.report.verdicts import STYLES, row_verdict, verdict_json
 
 if TYPE_CHECKING:
     from lengthwise.experiments.config import RunConfig

@@ -15,8 +15,8 @@ from lengthwise.report.figures.far_catalogue import FAR
 from lengthwise.report.figures.relative_catalogue import RELATIVE
 from lengthwise.report.formats import TextTable, markdown
 from lengthwise.report.paper import LEGEND, TABLES, PaperTable, paper_table, summary
+from lengthwise.report.recipe_tables import PARTS, part_tables
 from lengthwise.report.regularization import grids
-from lengthwise.report.relative_page import PARTS, part_tables
 from lengthwise.report.tables import short_percent
 from lengthwise.report.theorems import formula_gap, theorem_table
 

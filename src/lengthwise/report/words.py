@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from lengthwise.arithmetic import Domain, Task
+from lengthwise.theory.encodings import encoding_facts
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.predict import Prediction
 
@@ -71,6 +72,15 @@ def position_words(encoding: str) -> str:
     ('learned positions', 'no positions')
     """
     return "no positions" if encoding == "none" else f"{encoding} positions"
+
+
+def positions_label(encoding: str, layout: str) -> str:
+    """The encoding, and the layout where it is not its natural one.
+
+    >>> positions_label("rotary", "aligned"), positions_label("rotary", "padded")
+    ('rotary', 'rotary, padded')
+    """
+    return encoding if layout == encoding_facts(encoding).layout else f"{encoding}, {layout}"
 
 
 def hypothesis_words(hypothesis: Hypothesis | None, task: Task) -> str:

@@ -43,11 +43,12 @@ class Collection:
 
     @cached_property
     def rows(self) -> dict[str, list[RunView]]:
-        """Runs that differ in seed alone, under the name they share."""
+        """Seeds of one row, under the name they share. Not by `question`: the config of a seed that an earlier
+        version trained may lack what came later."""
         grouped: dict[str, list[RunView]] = {}
         for view in self.views:
-            grouped.setdefault(view.spec.question, []).append(view)
-        return {views[0].row: views for views in grouped.values()}
+            grouped.setdefault(view.row, []).append(view)
+        return grouped
 
     @cached_property
     def frame(self) -> "pl.DataFrame":

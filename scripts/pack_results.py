@@ -5,8 +5,10 @@ Each recipe becomes RECIPE.json and RECIPE.parquet. Unpacked, the run folders ar
 """
 
 import argparse
+import sys
 from pathlib import Path
 
+from lengthwise.errors import InputError
 from lengthwise.records.packed import pack, unpack
 
 RESULTS = Path(__file__).parent.parent / "results"
@@ -17,7 +19,10 @@ if __name__ == "__main__":
     parser.add_argument("--results", type=Path, default=RESULTS, help="where packed results are")
     parser.add_argument("--unpack", action="store_true", help="restore the run folders instead")
     options = parser.parse_args()
-    if options.unpack:
-        print(f"{len(unpack(options.results, options.folder))} run folders in {options.folder}/runs")
-    else:
-        print(*pack(options.folder, options.results), sep="\n")
+    try:
+        if options.unpack:
+            print(f"{len(unpack(options.results, options.folder))} run folders in {options.folder}/runs")
+        else:
+            print(*pack(options.folder, options.results), sep="\n")
+    except InputError as error:
+        sys.exit(str(error))

@@ -92,6 +92,16 @@ def test_allowed_imports(path):
             assert parts[0] != "torch", f"{path.name} must not import torch"
 
 
+def test_only_frames_of_records_take_polars_at_import():
+    """A machine that trains and evaluates may have none."""
+    for path in (PACKAGE / "records").glob("*.py"):
+        taken = [
+            node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom)
+        ]
+        names = {alias.name for node in taken if isinstance(node, ast.Import) for alias in node.names}
+        assert ("polars" in names) == (path.name == "frame.py"), path.name
+
+
 def test_predict_and_every_help_never_import_torch():
     script = (
         "import sys, contextlib, io, lengthwise.cli as cli\n"

@@ -11,7 +11,7 @@ from lengthwise.experiments.recipes.table1 import ENCODINGS
 from lengthwise.experiments.reproduce import Order, reproduce
 from lengthwise.model.positions import ENCODINGS as REGISTERED
 from lengthwise.records.view import RunView
-from lengthwise.report.comparison import TABLES
+from lengthwise.report.paper import TABLES
 from lengthwise.theory.hypotheses import Hypothesis
 
 OURS = ("table1", "relative-addition", "jelassi-5-20", "modular-relative", "multiplication-relative")

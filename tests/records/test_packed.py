@@ -158,6 +158,22 @@ def test_what_would_not_come_back_is_refused(live, tmp_path, file, change):
         pack(changed, tmp_path / "packed")
 
 
+def test_a_folder_without_notes_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no results to pack in"):
+        pack(tmp_path, tmp_path / "packed")
+
+
+def test_seeds_of_a_row_stay_together_where_a_config_is_of_an_earlier_version(live, tmp_path):
+    changed = copy(live, tmp_path)
+    config = RunFolder(changed / "runs" / "tiny-s1").config()
+    del config["evaluation"]["anatomy"]
+    write_json(changed / "runs" / "tiny-s1" / "config.json", config)
+    pack(changed, tmp_path / "packed")
+    rows = Collection(tmp_path / "packed").rows
+    assert [view.seed for view in rows["tiny"]] == [1, 2]
+    assert len({view.spec.question for view in rows["tiny"]}) == 2
+
+
 def test_a_run_that_no_note_lists_is_refused(live, tmp_path):
     changed = copy(live, tmp_path)
     shutil.copytree(changed / "runs" / "tiny-s1", changed / "runs" / "tiny-s3")
@@ -185,13 +201,19 @@ def test_unknown_runs_and_broken_files_are_refused(packed, tmp_path):
         open_run(tmp_path / "broken.json" / "r").records()
 
 
-def test_records_and_verdicts_of_a_live_run_take_no_polars(live):
+def test_what_train_and_evaluate_print_takes_no_polars(live, tmp_path):
     """A machine that trains may have none."""
     script = (
         "import sys; sys.modules['polars'] = None\n"
         "from lengthwise.records.view import RunView\n"
         f"assert RunView.of({str(live / 'runs' / 'tiny-s1')!r}).verdicts()\n"
-        "import lengthwise.report.collection, lengthwise.report.rows, lengthwise.report.verdicts\n"
+        "import lengthwise.report.collection, lengthwise.report.run_tables, lengthwise.report.run_tables\n"
         "import lengthwise.experiments.evaluate, lengthwise.experiments.reproduce\n"
+        "import lengthwise.report.recipe_tables\n"
+        "from lengthwise.cli import main\n"
+        "main(['train', 'add', '--train', 'D1', '--test', 'D1', '--size', 'nano', '--training.steps', '1',\n"
+        f"      '--base', '3', '--device', 'cpu', '--out', {str(tmp_path)!r}, '--name', 'tiny'])\n"
+        f"main(['evaluate', {str(tmp_path / 'tiny')!r}, '--test', 'D1'])\n"
     )
-    subprocess.run([sys.executable, "-c", script], check=True)
+    ran = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert "undecided" in ran.stdout

@@ -25,7 +25,7 @@ def results(tmp_path_factory):
     coupled_run(out / "runs", "long-encodings-rotary", {**COUPLED, "encoding": "rotary"})
     abacus_run(out / "runs", 1)
     abacus_run(out / "runs", 2)
-    plain_run(out / "runs", "abacus-100-mul-s1", {**ABACUS, "task": "mul"})
+    plain_run(out / "runs", "abacus-100-mul-s1", {**ABACUS, "task": "mul", "seed": 1})
     upward_run(out / "runs", 1)
     upward_run(out / "runs", 2)
     write_results(out)

@@ -7,12 +7,11 @@ from relative_runs import TASKS, fake_run, relative_runs
 
 from lengthwise.arithmetic import Task
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
-from lengthwise.report.candidates import candidates
+from lengthwise.report.beyond import candidates
 from lengthwise.report.claims import claim_table
 from lengthwise.report.collection import Collection
 from lengthwise.report.figures import FIGURES
-from lengthwise.report.leaderboard import leaderboard
-from lengthwise.report.leaderboard_text import board_table, table_1_by_length
+from lengthwise.report.leaderboard import board_table, leaderboard, table_1_by_length
 from lengthwise.report.relative import addition_table, jelassi_table, modular_table, products_table
 from lengthwise.report.results import write_recipes
 from lengthwise.report.results_page import results_page

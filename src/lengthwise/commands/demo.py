@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from lengthwise.records.verdicts import GATE, TOLERANCE, Verdict
-from lengthwise.report.tables import MARKS, new_table, percent
-from lengthwise.report.verdicts import STYLES, measured_text, row_verdict, verdict_json
+from lengthwise.report.run_tables import STYLES, row_verdict, verdict_json
+from lengthwise.report.tables import EXACT, MARKS, new_table, percent
 
 if TYPE_CHECKING:
     from lengthwise.experiments.config import RunConfig
@@ -83,7 +83,7 @@ def demo_table(rows: "Sequence[tuple[RunConfig, list[Verdict]]]") -> Table:
         table.add_row(
             FAMILIES[config.encoding],
             config.task,
-            *(f"{measured_text(v.accuracy)} ({percent(v.expected)})" for v in verdicts),
+            *(f"{percent(v.accuracy.share)} ({percent(v.expected, EXACT)})" for v in verdicts),
             f"[{STYLES[word]}]{word}[/]" if word else "–",
             MARKS[verdicts[-1].prediction.generalizes],
         )

@@ -38,9 +38,17 @@ class Evaluate:
     def run(self) -> None:
         from lengthwise.experiments.evaluate import evaluate
         from lengthwise.experiments.load import find_run, folder_config
-        from lengthwise.report.dependence import DEPENDENCE_LEGEND, dependence_table
-        from lengthwise.report.records import DETAIL_LEGEND, detail_table, failure_table, record_table
-        from lengthwise.report.verdicts import LEGEND, verdict_json, verdict_table
+        from lengthwise.report.run_tables import (
+            DEPENDENCE_LEGEND,
+            DETAIL_LEGEND,
+            LEGEND,
+            dependence_table,
+            detail_table,
+            failure_table,
+            record_table,
+            verdict_json,
+            verdict_table,
+        )
 
         found = evaluate(
             self.run_folder,

@@ -65,7 +65,7 @@ class Reproduce:
         from lengthwise.report.collection import Collection
         from lengthwise.report.formats import terminal
         from lengthwise.report.recipe_tables import tables_of
-        from lengthwise.report.rows import row_json, row_table
+        from lengthwise.report.run_tables import row_json, row_table
 
         small = " (in small)" if setting.laptop else ""
         console.print(f"[bold]{recipe.name}[/]: {escape(recipe.purpose)}{small}", soft_wrap=True)

@@ -70,7 +70,7 @@ class Train:
 
     def _show_verdicts(self, path: Path, console: Console) -> None:
         from lengthwise.records.view import RunView
-        from lengthwise.report.verdicts import LEGEND, verdict_json, verdict_table
+        from lengthwise.report.run_tables import LEGEND, verdict_json, verdict_table
 
         rows = RunView.of(path).verdicts()
         if self.json:

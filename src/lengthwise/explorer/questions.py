@@ -11,8 +11,8 @@ from lengthwise.explorer.bounds import MAX_DIGITS, MAX_MODULUS, MAX_PRODUCT_MODU
 from lengthwise.explorer.example import example_pair, worked_example
 from lengthwise.explorer.numbers import read_number
 from lengthwise.explorer.refusal import RefusedError, typed_in
-from lengthwise.explorer.words import formula, headline
-from lengthwise.report.tables import percent
+from lengthwise.report.tables import EXACT, percent
+from lengthwise.report.words import formula, headline
 from lengthwise.theory.encodings import check_layout, encoding_facts
 from lengthwise.theory.predict import Case, find_rule, predict
 
@@ -95,7 +95,8 @@ def predict_rows(*, test: str, **question: str) -> dict[str, Any]:
     domains = _test_domains(case, test)
     predictions = predict(case.task, case.train, domains, encoding=case.encoding, layout=case.layout)
     rows = [
-        {**row.as_json(), "length": row.domain.length, "shown": percent(row.accuracy)} for row in predictions.rows
+        {**row.as_json(), "length": row.domain.length, "shown": percent(row.accuracy, EXACT)}
+        for row in predictions.rows
     ]
     return {**predictions.as_json(), "trained_length": case.n, "rows": rows}
 

@@ -18,12 +18,11 @@ def judge(*, path: str) -> dict[str, Any]:
     """The verdicts on a run after its last whole evaluation, or why there are none yet."""
     # Reading records takes libraries that a first prediction should not wait for.
     from lengthwise.records.view import RunView
-    from lengthwise.report.verdicts import verdict_json
-    from lengthwise.report.whole import last_whole
+    from lengthwise.report.run_tables import verdict_json
 
     view = RunView.of(readable(path))
     try:
-        step, rows = last_whole(view, view.spec.predictions())
+        step, rows = view.last_whole()
     except InputError as error:
         return {"step": None, "verdicts": [], "why": str(error)}
     return {"step": step, "verdicts": [verdict_json(row) for row in rows], "why": None}

@@ -85,8 +85,10 @@ def notes(folder: Path) -> dict[str, dict[str, Any]]:
 def pack(folder: Path, into: Path) -> list[Path]:
     """Pack a live results folder: two files for each note. Gives the notes' new places."""
     listing = {path: note for path in sorted(folder.glob("*.json")) if "runs" in (note := read_json(path))}
+    if not listing:
+        raise InputError(f"no results to pack in {folder}: it has no note, RECIPE.json, that lists runs")
     listed = {name for note in listing.values() for name in note["runs"]}
-    unlisted = sorted(path.name for path in (folder / RUNS).iterdir() if path.name not in listed)
+    unlisted = sorted(path.name for path in (folder / RUNS).glob("*") if path.name not in listed)
     if unlisted:
         raise InputError(f"no note in {folder} lists the runs {', '.join(unlisted)}")
     stored: dict[str, Path] = {}

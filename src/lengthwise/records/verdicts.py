@@ -82,6 +82,20 @@ def judge(agreement: Measured | None, converged: bool) -> str | None:
     return FAILS if high < 1 - TOLERANCE else UNDECIDED
 
 
+def combined(words: Iterable[str | None]) -> str | None:
+    """The verdict on several things: it holds if it holds of all; one that fails is enough to fail it. None where
+    there is nothing, or nothing predicted of some of them.
+
+    >>> combined([HOLDS, HOLDS]), combined([HOLDS, UNDECIDED, FAILS]), combined([HOLDS, None]), combined([])
+    ('holds', 'fails', None, None)
+    """
+    found = {*words}
+    for word in (FAILS, UNDECIDED):
+        if word in found:
+            return word
+    return HOLDS if found == {HOLDS} else None
+
+
 def verdicts(predictions: Sequence[Prediction], train: Domain, records: Iterable[Record]) -> list[Verdict]:
     """Verdicts from the records of one run at one step."""
     counts = {

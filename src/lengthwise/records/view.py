@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
@@ -16,6 +16,11 @@ from lengthwise.records.verdicts import Measured, Verdict, measured, passes_gate
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+class Judged(NamedTuple):
+    step: int
+    verdicts: list[Verdict]
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,16 @@ class RunView:
         """Whether it passed the gate of verdicts on its training domain."""
         exact = {domain: count for (domain, reference), count in self.final_counts.items() if reference == TRUTH}
         return passes_gate(self.train, exact)
+
+    def last_whole(self) -> Judged:
+        """The last evaluation that is whole: one that is being written, or was cut short, cannot be judged."""
+        why = "nothing measured yet"
+        for step in sorted({record.step for record in self.records}, reverse=True):
+            try:
+                return Judged(step, verdicts(self.spec.predictions(), self.train, self.at(step)))
+            except InputError as error:
+                why = str(error)
+        raise InputError(why)
 
     def verdicts(self) -> list[Verdict]:
         """One per test domain, after the last evaluation."""

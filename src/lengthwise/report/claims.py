@@ -20,7 +20,7 @@ from lengthwise.report.relative_claims import (
     steps_carry_over,
     written_steps_suffice,
 )
-from lengthwise.report.rows import converged
+from lengthwise.report.run_tables import converged
 from lengthwise.report.theorems import FAMILIES, VERDICT_COLUMNS, verdict_line
 
 Words = list[str | None]

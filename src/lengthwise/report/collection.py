@@ -43,11 +43,12 @@ class Collection:
 
     @cached_property
     def rows(self) -> dict[str, list[RunView]]:
-        """Runs that differ in seed alone, under the name they share."""
+        """Seeds of one row, under the name they share. Not by `question`: the config of a seed that an earlier
+        version trained may lack what came later."""
         grouped: dict[str, list[RunView]] = {}
         for view in self.views:
-            grouped.setdefault(view.spec.question, []).append(view)
-        return {views[0].row: views for views in grouped.values()}
+            grouped.setdefault(view.row, []).append(view)
+        return grouped
 
     @cached_property
     def frame(self) -> "pl.DataFrame":
@@ -56,6 +57,16 @@ class Collection:
 
         recipes = {name: recipe for recipe, note in reversed(self.notes.items()) for name in note["runs"]}
         return records_frame(self.views, recipes)
+
+    @cached_property
+    def final(self) -> "pl.DataFrame":
+        """Exact match after training in `percent`: a line for each run, domain and reference."""
+        import polars as pl  # noqa: PLC0415
+
+        asked = pl.col("last") & (pl.col("metric") == "exact") & (pl.col("mode") == "forced")
+        found = self.frame.filter(asked & pl.col("correct").is_not_null())
+        once = found.unique(["run", "domain", "reference"], keep="last", maintain_order=True)
+        return once.with_columns((100 * pl.col("share")).alias("percent"))
 
     @cached_property
     def notes(self) -> dict[str, dict[str, Any]]:

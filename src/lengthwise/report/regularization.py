@@ -5,9 +5,9 @@ from statistics import fmean
 
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection
-from lengthwise.report.comparison_text import short_percent
 from lengthwise.report.formats import TextTable
-from lengthwise.report.rows import learned
+from lengthwise.report.run_tables import learned
+from lengthwise.report.tables import short_percent
 
 PREFIX = "regularization-"
 WORDS = {"add": "addition", "mul": "multiplication"}

@@ -5,21 +5,22 @@ from collections.abc import Callable, Sequence
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import FAILS, HOLDS, Measured, judge, measured
 from lengthwise.records.view import RunView
-from lengthwise.report import candidates
 from lengthwise.report.beyond import (
+    RESIDUES,
+    Candidate,
+    Spread,
     agreements,
     average,
+    candidates,
     chains_seen,
     chains_unseen,
     goes_on,
-    longer_domains,
     others,
 )
 from lengthwise.report.collection import Collection
 from lengthwise.report.formats import TextTable
-from lengthwise.report.leaderboard_text import MEASURED
-from lengthwise.report.rows import converged, learned
-from lengthwise.report.spread import Spread
+from lengthwise.report.leaderboard import MEASURED
+from lengthwise.report.run_tables import converged, learned
 from lengthwise.report.theorems import verdict_on
 from lengthwise.theory.encodings import layout_facts
 
@@ -117,12 +118,12 @@ def jelassi_table(collection: Collection) -> TextTable | None:
 
 def modular_table(collection: Collection) -> TextTable | None:
     columns = ("encoding", "modulo", "learned", "right", "as truncated:n", "best candidate", "agrees", "fits")
-    lines = [_modular_line(views) for views in rows_of(collection, candidates.PREFIX)]
+    lines = [_modular_line(views) for views in rows_of(collection, RESIDUES)]
     return TextTable("Which function?", columns, tuple(lines), words=2) if lines else None
 
 
 def _modular_line(views: Sequence[RunView]) -> tuple[str, ...]:
-    found, n = candidates.candidates(views), views[0].train.length
+    found, n = candidates(views), views[0].train.length
     named = {candidate.name: str(candidate.agreement) for candidate in found}
     best = found[0]
     return (
@@ -137,7 +138,7 @@ def _modular_line(views: Sequence[RunView]) -> tuple[str, ...]:
     )
 
 
-def _fit(found: Sequence[candidates.Candidate]) -> str:
+def _fit(found: Sequence[Candidate]) -> str:
     """Whether the best candidate is what was learned; where none is surely so, whether one may be."""
     words = [candidate.word for candidate in found]
     if words[0] == HOLDS:
@@ -150,7 +151,7 @@ def products_table(collection: Collection) -> TextTable | None:
     rows = rows_of(collection, PRODUCTS)
     if not rows:
         return None
-    tests = [str(domain) for domain in longer_domains(rows[0][0])]
+    tests = [str(domain) for domain in rows[0][0].spec.longer()]
     steps = [f"{kind} on {tests[0]}" for kind in STEPS]
     lines = [
         (
@@ -173,7 +174,7 @@ def has_steps(view: RunView) -> bool:
 
 def step_counts(view: RunView, kind: str) -> Measured | None:
     """Problems one length above training whose every step of a kind is right."""
-    domain = str(longer_domains(view)[0])
+    domain = str(view.spec.longer()[0])
     for record in view.at(view.last_step):
         if (record.metric, record.domain) == (f"steps:{kind}", domain):
             return measured(record)

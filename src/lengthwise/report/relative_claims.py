@@ -7,7 +7,7 @@ from lengthwise.records.view import RunView
 from lengthwise.report.beyond import agreements, chains_seen, chains_unseen, goes_on, others
 from lengthwise.report.leaderboard import leaderboard
 from lengthwise.report.relative import ADDITION, JELASSI, PRODUCTS, has_steps, step_counts
-from lengthwise.report.rows import converged
+from lengthwise.report.run_tables import converged
 from lengthwise.theory.encodings import ABSOLUTE, RELATIVE
 from lengthwise.theory.paper import window_bound
 

@@ -5,30 +5,28 @@ from pathlib import Path
 
 from lengthwise.records.files import replace_file, write_json
 from lengthwise.report.collection import Collection
-from lengthwise.report.comparison import TABLES, Comparison, compare
-from lengthwise.report.comparison_text import LEGEND, data_table, reading_table
 from lengthwise.report.figures import FIGURES
 from lengthwise.report.figures.style import save
 from lengthwise.report.formats import TextTable, csv_text, latex, markdown
+from lengthwise.report.paper import LEGEND, TABLES, PaperTable, paper_table, summary
 from lengthwise.report.recipe_tables import RECIPE_WORDS, table_for_programs, tables_of
-from lengthwise.report.summary import summary
 
 
 def write_results(out: Path) -> list[Path]:
     """OUT/tables, OUT/figures and OUT/summary.json; equal runs give equal files."""
     collection = Collection(out)
-    comparisons = [compare(collection, name) for name in TABLES]
-    write_json(out / "summary.json", summary(collection, comparisons))
-    tables = [path for comparison in comparisons for path in write_table(comparison, out / "tables")]
+    of_paper = [paper_table(collection, name) for name in TABLES]
+    write_json(out / "summary.json", summary(collection, of_paper))
+    tables = [path for table in of_paper for path in write_table(table, out / "tables")]
     tables += write_recipes(collection, out / "tables")
     return [out / "summary.json", *tables, *write_figures(collection, out / "figures")]
 
 
-def write_table(comparison: Comparison, folder: Path) -> list[Path]:
+def write_table(table: PaperTable, folder: Path) -> list[Path]:
     """NAME.md and NAME.tex to read, NAME.csv with a line for each cell; nothing where no run is."""
-    if not (comparison.rows or comparison.apart):
+    if table.cells.is_empty():
         return []
-    return _write_texts(folder, comparison.name, reading_table(comparison), LEGEND, data_table(comparison))
+    return _write_texts(folder, table.name, table.reading(), LEGEND, table.data())
 
 
 def write_recipes(collection: Collection, folder: Path) -> list[Path]:

@@ -9,16 +9,15 @@ from lengthwise.records.verdicts import GATE, TOLERANCE
 from lengthwise.report.budgets import budget_table, remarks
 from lengthwise.report.claims import claim_table
 from lengthwise.report.collection import Collection
-from lengthwise.report.comparison import TABLES, Comparison, compare
-from lengthwise.report.comparison_text import LEGEND, reading_table, short_percent
 from lengthwise.report.far import far_summary, far_tables
 from lengthwise.report.figures import FIGURES, FigureSpec
 from lengthwise.report.figures.far_catalogue import FAR
 from lengthwise.report.figures.relative_catalogue import RELATIVE
 from lengthwise.report.formats import TextTable, markdown
+from lengthwise.report.paper import LEGEND, TABLES, PaperTable, paper_table, summary
+from lengthwise.report.recipe_tables import PARTS, part_tables
 from lengthwise.report.regularization import grids
-from lengthwise.report.relative_page import PARTS, part_tables
-from lengthwise.report.summary import summary
+from lengthwise.report.tables import short_percent
 from lengthwise.report.theorems import formula_gap, theorem_table
 
 INTRODUCTION = """\
@@ -61,14 +60,14 @@ recipe had trained before is not trained again. Two rates are Muon's and AdamW's
 def results_page(folder: Path, page: Path) -> str:
     """The page's text. Pictures are linked from where the page stands."""
     collection = Collection(folder)
-    comparisons = [compare(collection, name) for name in TABLES]
+    tables = [paper_table(collection, name) for name in TABLES]
     pictures = os.path.relpath(folder / "figures", page.parent)
     sections = [
         INTRODUCTION,
-        _numbers(collection, comparisons),
+        _numbers(collection, tables),
         _section("Theorems", VERDICTS, markdown(theorem_table(collection.views)), _formula(collection)),
         _section("Other claims", markdown(claim_table(collection.views))),
-        _tables(collection, comparisons),
+        _tables(collection, tables),
         _figures(folder, pictures),
         *_relative(collection, folder, pictures),
         *_far(collection, folder, pictures),
@@ -89,13 +88,13 @@ def _section(title: str, *parts: str) -> str:
     return "\n\n".join([f"## {title}", *(part for part in parts if part)])
 
 
-def _numbers(collection: Collection, comparisons: list[Comparison]) -> str:
+def _numbers(collection: Collection, tables: list[PaperTable]) -> str:
     """How far measurement is from exact theory."""
-    found = summary(collection, comparisons)
+    found = summary(collection, tables)
     rows = [_deviation_line(name, table, table["wall_seconds"]) for name, table in found["tables"].items()]
     rows.append(_deviation_line("all", found, None))
     columns = ("table", "cells", "our deviation", "the paper's", "seconds")
-    missing = dict.fromkeys(f"{c.spec.recipe} {', '.join(c.missing)}" for c in comparisons if c.missing)
+    missing = dict.fromkeys(f"{t.spec.recipe} {', '.join(t.missing)}" for t in tables if t.missing)
     return _section(
         "In numbers",
         "The mean distance of a measured cell from exact theory, in percentage points. The paper's own cells are "
@@ -125,23 +124,23 @@ def _deviation_line(name: str, found: dict[str, Any], seconds: float | None) -> 
     )
 
 
-def _tables(collection: Collection, comparisons: list[Comparison]) -> str:
+def _tables(collection: Collection, tables: list[PaperTable]) -> str:
     """Both tables of a recipe, then its grid."""
     shown, parts = grids(collection), []
-    for comparison in comparisons:
-        if comparison.rows or comparison.apart:
-            parts += [f"### {comparison.spec.title}", _deviation(comparison), markdown(reading_table(comparison))]
-        if comparison.spec.truncated and comparison.spec.recipe in shown:
-            grid = shown[comparison.spec.recipe]
+    for table in tables:
+        if not table.cells.is_empty():
+            parts += [f"### {table.spec.title}", _deviation(table), markdown(table.reading())]
+        if table.spec.truncated and table.spec.recipe in shown:
+            grid = shown[table.spec.recipe]
             parts += [f"**Regularization**: {grid.title}. {GRID}", markdown(grid)]
     return _section("Tables", LEGEND, *parts)
 
 
-def _deviation(comparison: Comparison) -> str:
+def _deviation(table: PaperTable) -> str:
     """Rows that are not counted are named."""
-    count, apart = len(comparison.deviations), ", ".join(row.label for row in comparison.apart)
-    mean = short_percent(sum(comparison.deviations) / count) if count else "–"
-    told = f"`{comparison.name}`: {count} cells, {mean} points from theory on average."
+    count, apart = len(table.deviations), ", ".join(table.apart)
+    mean = short_percent(sum(table.deviations) / count) if count else "–"
+    told = f"`{table.name}`: {count} cells, {mean} points from theory on average."
     return told + (f" Shown apart and not counted: {apart}." if apart else "")
 
 

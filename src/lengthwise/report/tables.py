@@ -11,6 +11,9 @@ from lengthwise.theory.coverage import PositionCoverage
 from lengthwise.theory.plateaus import Plateau
 from lengthwise.theory.predict import Predictions
 
+EXACT = 3
+"""Decimals of a percentage that theory gives."""
+
 MARKS = {True: "✓", False: "✗", None: "–"}
 
 
@@ -22,24 +25,29 @@ def new_table(*columns: str, title: str | None = None) -> Table:
     return table
 
 
-def percent(value: Fraction | float | None) -> str:
-    """Three decimals, and more where three would claim a false 0 or 100.
+def percent(share: Fraction | float | None, decimals: int = 2, *, short: bool = False) -> str:
+    """So many decimals, and more where these would claim a false 0 or 100; `short` leaves zeros at the end out.
 
-    >>> percent(Fraction(4, 675)), percent(Fraction(1)), percent(Fraction(9999999, 10000000)), percent(None)
-    ('0.593', '100', '99.99999', '–')
-    >>> percent(1 - Fraction(1, 10**20)), percent(Fraction(1, 10**20))
-    ('<100', '>0')
+    >>> percent(0.9), percent(1.0), percent(0.99999), percent(0.9, short=True), percent(None)
+    ('90.00', '100', '99.999', '90', '–')
+    >>> percent(Fraction(4, 675), EXACT), percent(1 - Fraction(1, 10**20)), percent(Fraction(1, 10**20))
+    ('0.593', '<100', '>0')
     """
-    if value is None:
+    if share is None:
         return "–"
-    exact = 100 * Fraction(value)
+    exact = 100 * Fraction(share)
     if exact in (0, 100):
         return str(exact)
-    for digits in range(3, 13):
+    for digits in range(decimals, 13):
         text = f"{float(exact):.{digits}f}"
         if float(text) not in (0, 100):
-            return text
+            return text.rstrip("0").rstrip(".") if short else text
     return ">0" if exact < 50 else "<100"
+
+
+def short_percent(value: float | None) -> str:
+    """A number that is a percentage already, as short as it may be."""
+    return percent(None if value is None else Fraction(value) / 100, short=True)
 
 
 def short_fraction(value: Fraction | None) -> str:
@@ -53,9 +61,9 @@ def prediction_table(predictions: Predictions) -> Table:
         table.add_row(
             escape(str(row.domain)),
             "no prediction" if row.hypothesis is None else str(row.hypothesis),
-            percent(row.accuracy),
+            percent(row.accuracy, EXACT),
             short_fraction(row.accuracy),
-            percent(row.paper),
+            percent(row.paper, EXACT),
             "within" if row.within_theorem else "beyond",
         )
     return table

@@ -4,13 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
+from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, combined
 from lengthwise.records.view import RunView
-from lengthwise.report.comparison import TABLES
 from lengthwise.report.formats import TextTable
 from lengthwise.theory.encodings import ABSOLUTE, RELATIVE, encoding_facts
 
-FAMILIES = tuple(dict.fromkeys(f"{spec.recipe}-" for spec in TABLES.values()))
+FAMILIES = ("addition-", "modular-addition-", "multiplication-", "modular-multiplication-")
 """How the names of runs begin that decide: not those that vary regularization, sizes or packing."""
 
 DECIDING = (*FAMILIES, "relative-addition-", "relative-modular-")
@@ -142,9 +141,5 @@ def verdict_line(name: str, says: str, runs: int, words: Sequence[str | None]) -
 
 
 def verdict_on(words: Sequence[str | None]) -> str:
-    """It holds if it does everywhere that it speaks of; one that fails is enough to fail it."""
-    if not words:
-        return "not tested here"
-    if FAILS in words:
-        return FAILS
-    return HOLDS if {*words} == {HOLDS} else UNDECIDED
+    """On everything that it speaks of."""
+    return combined(words) or UNDECIDED if words else "not tested here"

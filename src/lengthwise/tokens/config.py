@@ -24,8 +24,8 @@ class DataConfig(Config):
 
     sparse: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Curriculum of sparse digits: the probability with which each free digit of a training problem is set to zero
-    at the start. It falls linearly to 0; no problem leaves the training domain. A fixed set of samples, and sampling
-    by carry chains, stay as they are."""
+    at the start. It falls linearly to 0; no problem leaves the training domain. A fixed set of samples, and
+    sampling by carry chains, stay as they are."""
 
     sparse_problems: PositiveInt = 3_500_000
     """Training problems over which that probability falls to 0."""

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.view import RunView
-from lengthwise.report.candidates import Candidate, candidates
+from lengthwise.report.beyond import Candidate, candidates
 from lengthwise.report.figures.curves import grouped
 from lengthwise.report.figures.grids import add_scale
 from lengthwise.report.figures.style import PALE, blues, separate_panels

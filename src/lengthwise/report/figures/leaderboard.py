@@ -10,10 +10,10 @@ from matplotlib.patches import Rectangle
 
 from lengthwise.records.verdicts import FAILS
 from lengthwise.records.view import RunView
+from lengthwise.report.beyond import Spread
 from lengthwise.report.figures.grids import add_scale
 from lengthwise.report.figures.style import COLOURS, PALE, blues, side_by_side
 from lengthwise.report.leaderboard import Cell, Leaderboard, leaderboard
-from lengthwise.report.spread import Spread
 
 MARKS = {True: " ✓", False: " ✗", None: ""}
 LINE_HEIGHT = 0.2

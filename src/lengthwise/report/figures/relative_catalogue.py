@@ -1,7 +1,7 @@
 """The figures of relative positions and of the leaderboard, each with its caption."""
 
 from lengthwise.report import leaderboard as board
-from lengthwise.report.candidates import PREFIX as RESIDUES
+from lengthwise.report.beyond import RESIDUES
 from lengthwise.report.figures import candidates, leaderboard, relative
 from lengthwise.report.figures.spec import FigureSpec
 from lengthwise.report.relative import ADDITION, JELASSI, PRODUCTS

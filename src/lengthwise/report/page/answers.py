@@ -4,8 +4,9 @@ import re
 from collections.abc import Sequence
 
 from lengthwise.records.schema import TRUTH, Record
-from lengthwise.report.page.figure import DataTable, Figure, Grid, heat_map, named_axis, percent_axis, shown
+from lengthwise.report.page.figure import DataTable, Figure, Grid, heat_map, named_axis, percent_axis
 from lengthwise.report.page.questions import Setting
+from lengthwise.report.tables import percent
 
 PAIR = re.compile(r"pair:(\d+):(\d+)")
 FIRST_WRONG = "first_wrong:"
@@ -45,7 +46,7 @@ def failures(setting: Setting) -> Figure | None:
         }
         for kind in shown_kinds
     ]
-    right = ", ".join(f"{d} {shown(share)} %" for d, share in zip(domains, shares[RIGHT], strict=True))
+    right = ", ".join(f"{d} {percent(share)} %" for d, share in zip(domains, shares[RIGHT], strict=True))
     return Figure(
         title="How answers fail",
         note="Answers written token by token. A wrong one is not a number, has the wrong number of digits, or is "
@@ -60,7 +61,7 @@ def failures(setting: Setting) -> Figure | None:
         },
         table=DataTable(
             ("tested on", *(f"{kind} %" for kind in shown_kinds)),
-            [(d, *(shown(shares[kind][i]) for kind in shown_kinds)) for i, d in enumerate(domains)],
+            [(d, *(percent(shares[kind][i]) for kind in shown_kinds)) for i, d in enumerate(domains)],
         ),
     )
 
@@ -88,7 +89,7 @@ def length_map(setting: Setting) -> Figure | None:
         title="Right answers by both lengths",
         note="Rows: digits of the first operand. Columns: digits of the second.",
         alt=f"Right answers by the lengths of both operands, {rows[0]} to {rows[-1]} by {columns[0]} to "
-        f"{columns[-1]} digits. The lowest is {shown(shares[worst])} % at {worst[0]} by {worst[1]}.",
+        f"{columns[-1]} digits. The lowest is {percent(shares[worst])} % at {worst[0]} by {worst[1]}.",
         x="digits of b",
         y="digits of a",
         corner="digits of a, of b",

@@ -14,16 +14,17 @@ from jinja2 import Environment, PackageLoader
 from plotly.offline import get_plotlyjs
 
 from lengthwise.records.files import replace_file
-from lengthwise.records.verdicts import GATE, HOLDS, TOLERANCE, gate_passed
+from lengthwise.records.verdicts import GATE, HOLDS, TOLERANCE
 from lengthwise.report.page.answers import answer_figures
 from lengthwise.report.page.dependence import dependence_figures
-from lengthwise.report.page.figure import Figure, shown
+from lengthwise.report.page.figure import Figure
 from lengthwise.report.page.lengths import length_figures, spread
 from lengthwise.report.page.questions import COUNTED, NO_PREDICTION, Question, Setting, questions, verdict_counts
 from lengthwise.report.page.runs import FoundRuns, ShownRun, find_runs
 from lengthwise.report.page.training import digit_figures, training_figures
 from lengthwise.report.page.verdict_table import CLASSES, SIGNS, full_table, verdict_tables
-from lengthwise.report.page.words import (
+from lengthwise.report.tables import percent
+from lengthwise.report.words import (
     domain_words,
     grouped_predictions,
     hypothesis_words,
@@ -176,7 +177,7 @@ def _measured(question: Question) -> Iterator[str]:
     unfinished = [f"{run.label} ({run.standing})" for run in runs if run.standing]
     if unfinished:
         yield f"Not finished: {'; '.join(unfinished)}."
-    short = [run.label for run in runs if not gate_passed(run.trained)]
+    short = [run.label for run in runs if not run.view.converged]
     if short:
         yield f"Not yet surely at {100 * GATE:g} % there, so nothing is decided by: {', '.join(short)}."
     agreements = [row.agreement.share for run in runs for row in run.verdicts if row.agreement is not None]
@@ -185,7 +186,7 @@ def _measured(question: Question) -> Iterator[str]:
 
 
 def _between(shares: Sequence[float]) -> str:
-    low, high = shown(min(shares)), shown(max(shares))
+    low, high = percent(min(shares)), percent(max(shares))
     return f"{low} %" if low == high else f"{low} to {high} %"
 
 

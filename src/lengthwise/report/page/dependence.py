@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from lengthwise.records.dependence import Dependence, run_dependence
-from lengthwise.report.page.figure import Figure, Grid, heat_map, shown
+from lengthwise.report.page.figure import Figure, Grid, heat_map
 from lengthwise.report.page.questions import Setting
+from lengthwise.report.tables import percent
 
 Shares = dict[tuple[int, int], float]
 
@@ -59,7 +60,7 @@ def _figure(shares: Shares, title: str, note: str) -> Figure:
         note=f"{note} Operand digits that change nothing: {without}.",
         alt=f"{title}: how often changing an operand digit changes an answer digit. Operand digits that change "
         f"less than 1 % of every answer digit: {without}. Digit 1 changes answer digit 1 in "
-        f"{shown(shares.get((1, 1)))} % of problems.",
+        f"{percent(shares.get((1, 1)))} % of problems.",
         x="digit of the operand",
         y="digit of the answer",
         corner="answer digit, operand digit",

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lengthwise.report.tables import percent
+
 INK = "INK"
 HEAT = "HEAT"
 # Okabe and Ito: told apart by colour-blind readers. Yellow comes last, as it is faint on white.
@@ -57,20 +59,6 @@ def symbol(index: int) -> str:
 
 def percents(shares: Sequence[float | None]) -> list[float | None]:
     return [None if share is None else round(100 * share, 3) for share in shares]
-
-
-def shown(share: float | None) -> str:
-    """
-    >>> shown(1.0), shown(0.99996), shown(0.1234), shown(None)
-    ('100', '>99.99', '12.34', '–')
-    """
-    if share is None:
-        return "–"
-    if share in (0, 1):
-        return f"{100 * share:.0f}"
-    if share > 0.9999:
-        return ">99.99"
-    return "<0.01" if share < 0.0001 else f"{100 * share:.2f}"
 
 
 def thinned(steps: Sequence[int], most: int) -> list[int]:
@@ -142,5 +130,5 @@ def heat_map(grid: Grid, *, title: str, note: str, alt: str, x: str, y: str, cor
         "yaxis": {"title": axis_title(y), "type": "category", "autorange": "reversed", "showgrid": False},
         "height": 150 + 26 * max(4, len(grid.rows)),
     }
-    rows = [(name, *map(shown, shares)) for name, shares in zip(grid.rows, grid.shares, strict=True)]
+    rows = [(name, *map(percent, shares)) for name, shares in zip(grid.rows, grid.shares, strict=True)]
     return Figure(title, note, alt, [trace], layout, DataTable((corner, *grid.columns), rows))

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from lengthwise.records.verdicts import TOLERANCE, Measured, Verdict
-from lengthwise.report.page.figure import INK, SHADE, DataTable, Figure, named_axis, percent_axis, shown
+from lengthwise.report.page.figure import INK, SHADE, DataTable, Figure, named_axis, percent_axis
 from lengthwise.report.page.points import Column, Pick, lowest, traces
 from lengthwise.report.page.questions import Question, Setting
-from lengthwise.report.tables import percent
+from lengthwise.report.tables import EXACT, percent
 
 AXIS = "tested on"
 
@@ -39,7 +39,7 @@ def _accuracy(question: Question) -> Figure:
     columns = _columns(question, _right)
     first = columns[0]
     alt = ", ".join(
-        f"{domain} {shown(point.share)} % (theory {percent(question.predictions[domain].accuracy)})"
+        f"{domain} {percent(point.share)} % (theory {percent(question.predictions[domain].accuracy, EXACT)})"
         for domain, point in first.measured.items()
     )
     return Figure(
@@ -95,7 +95,7 @@ def _prediction_trace(question: Question) -> dict[str, Any]:
         "y": [None if row.accuracy is None else round(float(100 * row.accuracy), 4) for row in rows],
         "line": {"color": INK, "width": 1.5, "dash": "dot"},
         "marker": {"color": INK, "symbol": "diamond-open", "size": 14},
-        "text": [f"{row.domain}: predicted {percent(row.accuracy)} %" for row in rows],
+        "text": [f"{row.domain}: predicted {percent(row.accuracy, EXACT)} %" for row in rows],
         "hovertemplate": "%{text}<extra></extra>",
     }
 
@@ -123,7 +123,7 @@ def _zoom(columns: Sequence[Column]) -> float:
 def _table(question: Question, columns: Sequence[Column], *, theory: bool = False) -> DataTable:
     named = [(f"{column.name} %", [column.text(domain) for domain in question.domains]) for column in columns]
     if theory:
-        named.insert(0, ("predicted %", [percent(row.accuracy) for row in question.predictions.values()]))
+        named.insert(0, ("predicted %", [percent(row.accuracy, EXACT) for row in question.predictions.values()]))
     names, cells = zip(*named, strict=True)
     return DataTable((AXIS, *names), list(zip(map(str, question.domains), *cells, strict=True)))
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from lengthwise.arithmetic import Domain
 from lengthwise.records.verdicts import Measured, Verdict
-from lengthwise.report.page.figure import colour, shown, symbol
+from lengthwise.report.page.figure import colour, symbol
 from lengthwise.report.page.runs import ShownRun
+from lengthwise.report.tables import percent
 
 Pick = Callable[[Verdict], Measured | None]
 """Which number of a verdict is shown."""
@@ -24,8 +25,8 @@ class Point:
     @property
     def text(self) -> str:
         if self.low == self.high:
-            return shown(self.share)
-        return f"{shown(self.share)} ({shown(self.low)} to {shown(self.high)})"
+            return percent(self.share)
+        return f"{percent(self.share)} ({percent(self.low)} to {percent(self.high)})"
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def lowest(columns: Sequence[Column]) -> str:
     """The lowest point in words, for those who cannot see the others."""
     found = [(point.share, str(d), column.name) for column in columns for d, point in column.measured.items()]
     share, domain, name = min(found)
-    return f"The lowest is {shown(share)} %, on {domain} ({name})."
+    return f"The lowest is {percent(share)} %, on {domain} ({name})."
 
 
 def _point(runs: Sequence[ShownRun], domain: Domain, pick: Pick) -> Point | None:

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
-from lengthwise.report.labels import positions_label
 from lengthwise.report.page.runs import ShownRun
+from lengthwise.report.words import positions_label
 from lengthwise.theory.predict import Prediction
 
 T = TypeVar("T")

@@ -12,8 +12,7 @@ from lengthwise.records.packed import is_packed, runs_below
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.source import RunSource
 from lengthwise.records.verdicts import Measured, Verdict
-from lengthwise.records.view import RunView
-from lengthwise.report.whole import Judged, last_whole
+from lengthwise.records.view import Judged, RunView
 from lengthwise.theory.predict import Prediction
 
 DIGIT = "digit:"
@@ -32,7 +31,7 @@ class ShownRun:
 
     @cached_property
     def _judged(self) -> Judged:
-        return last_whole(self.view, self.predictions)
+        return self.view.last_whole()
 
     @property
     def verdicts(self) -> list[Verdict]:

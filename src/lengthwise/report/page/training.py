@@ -15,12 +15,12 @@ from lengthwise.report.page.figure import (
     heat_map,
     percent_axis,
     percents,
-    shown,
     symbol,
     thinned,
 )
 from lengthwise.report.page.questions import Question, Setting
 from lengthwise.report.page.runs import DIGIT
+from lengthwise.report.tables import percent
 
 
 def training_figures(question: Question, setting: Setting) -> list[Figure]:
@@ -50,7 +50,7 @@ def _through_training(
         columns=[f"{step:,}" for step in steps],
         shares=[[values.get(step) for step in steps] for values in means.values()],
     )
-    ends = ", ".join(f"{name} {shown(row[-1])} %" for name, row in zip(grid.rows, grid.shares, strict=True))
+    ends = ", ".join(f"{name} {percent(row[-1])} %" for name, row in zip(grid.rows, grid.shares, strict=True))
     return heat_map(
         grid,
         title=title,
@@ -81,7 +81,7 @@ def _digits_at_the_end(question: Question, setting: Setting) -> Figure | None:
         shares=[[values.get(place) for place in places] for values in means.values()],
     )
     lowest = ", ".join(
-        f"{domain} digit {min(values, key=lambda k: values[k])} at {shown(min(values.values()))} %"
+        f"{domain} digit {min(values, key=lambda k: values[k])} at {percent(min(values.values()))} %"
         for domain, values in means.items()
         if min(values.values()) < 0.99
     )
@@ -127,7 +127,7 @@ def _digits_through_training(setting: Setting, domain: Domain) -> Figure | None:
         }
         for index, (place, values) in enumerate(shares.items())
     ]
-    ends = ", ".join(f"digit {place} {shown(values[-1])} %" for place, values in shares.items())
+    ends = ", ".join(f"digit {place} {percent(values[-1])} %" for place, values in shares.items())
     return Figure(
         title=f"Digit by digit through training, on {domain}",
         note="Which digits come first, which last? Digit 1 is the ones place. " + _averaged(setting),
@@ -140,7 +140,7 @@ def _digits_through_training(setting: Setting, domain: Domain) -> Figure | None:
         },
         table=DataTable(
             ("digit, at step", *(f"{step:,}" for step in steps)),
-            [(str(place), *map(shown, values)) for place, values in shares.items()],
+            [(str(place), *map(percent, values)) for place, values in shares.items()],
         ),
     )
 

@@ -6,12 +6,12 @@ from statistics import fmean
 
 from lengthwise.arithmetic import Domain
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Verdict
-from lengthwise.report.page.figure import DataTable, shown
+from lengthwise.report.page.figure import DataTable
 from lengthwise.report.page.points import Point
 from lengthwise.report.page.questions import NO_PREDICTION, Question, Setting
 from lengthwise.report.page.runs import ShownRun
-from lengthwise.report.page.words import family_words, joined_domains
-from lengthwise.report.tables import percent
+from lengthwise.report.tables import EXACT, percent
+from lengthwise.report.words import family_words, joined_domains
 
 SEEDS_DIFFER = "seeds differ"
 SIGNS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?", SEEDS_DIFFER: "≠", NO_PREDICTION: "–"}
@@ -97,9 +97,9 @@ def verdict_cell(seeds: Sequence[Verdict]) -> Cell:
     agreements = [row.agreement.share for row in seeds if row.agreement is not None]
     return Cell(
         word=words.pop() if len(words) == 1 else SEEDS_DIFFER,
-        predicted=percent(seeds[0].expected),
-        measured=shown(fmean(shares)),
-        reach=None if min(shares) == max(shares) else f"{shown(min(shares))} to {shown(max(shares))}",
+        predicted=percent(seeds[0].expected, EXACT),
+        measured=percent(fmean(shares)),
+        reach=None if min(shares) == max(shares) else f"{percent(min(shares))} to {percent(max(shares))}",
         agreement=_spread(agreements) if agreements else None,
     )
 
@@ -129,7 +129,7 @@ def _full_row(row: Verdict) -> tuple[str, ...]:
         str(row.prediction.domain),
         "–" if row.prediction.hypothesis is None else str(row.prediction.hypothesis),
         cell.predicted,
-        "–" if row.coincides is None else shown(row.coincides.share),
+        "–" if row.coincides is None else percent(row.coincides.share),
         cell.measured,
         cell.agreement or "–",
         f"{row.accuracy.total:,}" + (", all" if row.accuracy.enumerated else ""),

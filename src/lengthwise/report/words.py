@@ -1,13 +1,16 @@
-"""Tasks, domains, hypotheses and predictions in words, for readers who have not read the paper."""
+"""Tasks, domains, hypotheses and predictions in plain words, for readers who have not read the paper."""
 
 from collections.abc import Iterable, Sequence
 
 from lengthwise.arithmetic import Domain, Task
+from lengthwise.theory.encodings import encoding_facts
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.predict import Prediction
 
 OPERATION_WORDS = {"add": "Addition", "mul": "Multiplication"}
 VERBS = {"add": "add", "mul": "multiply"}
+SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+SYMBOLS = {"add": "+", "mul": "×"}
 
 
 def family_words(task: Task) -> str:
@@ -71,6 +74,15 @@ def position_words(encoding: str) -> str:
     return "no positions" if encoding == "none" else f"{encoding} positions"
 
 
+def positions_label(encoding: str, layout: str) -> str:
+    """The encoding, and the layout where it is not its natural one.
+
+    >>> positions_label("rotary", "aligned"), positions_label("rotary", "padded")
+    ('rotary', 'rotary, padded')
+    """
+    return encoding if layout == encoding_facts(encoding).layout else f"{encoding}, {layout}"
+
+
 def hypothesis_words(hypothesis: Hypothesis | None, task: Task) -> str:
     """
     >>> hypothesis_words(Hypothesis.parse("truncated:4"), Task.parse("add%9"))
@@ -89,6 +101,52 @@ def hypothesis_words(hypothesis: Hypothesis | None, task: Task) -> str:
         f"it will compute each digit from {hypothesis.size} columns alone, its own and those below, "
         "so carries from further away are lost"
     )
+
+
+def headline(hypothesis: Hypothesis | None, generalizes: bool | None) -> str:
+    """What the model will do with numbers longer than those it was trained on."""
+    if hypothesis is None:
+        return (
+            "It will not go on to longer numbers; theory does not say what it does instead."
+            if generalizes is False
+            else "Theory makes no prediction for longer numbers."
+        )
+    if hypothesis.kind == "truth":
+        return "It will go on to longer numbers, and get them right."
+    if hypothesis.kind == "windowed":
+        far = _carries(hypothesis)
+        return f"It will go on to longer numbers, and lose only carries that travel more than {far}."
+    if generalizes:
+        return f"It will use only the last {_last_digits(hypothesis)} of each number, and that is all it takes."
+    return f"It will use only the last {_last_digits(hypothesis)} of each number, and forget the rest."
+
+
+def formula(hypothesis: Hypothesis | None, task: Task) -> str | None:
+    """
+    >>> formula(Hypothesis.parse("truncated:4"), Task.parse("add%151"))
+    '((a mod 10⁴) + (b mod 10⁴)) mod 151'
+    >>> formula(Hypothesis.parse("truth"), Task.parse("mul"))
+    'a × b'
+    """
+    if hypothesis is None:
+        return None
+    if hypothesis.kind == "windowed":
+        return f"a + b, each digit from {hypothesis.size} columns alone"
+    a, b = "a", "b"
+    if hypothesis.kind == "truncated":
+        power = f"{task.base}{str(hypothesis.size).translate(SUPERSCRIPTS)}"
+        a, b = f"(a mod {power})", f"(b mod {power})"
+    inner = f"{a} {SYMBOLS[task.operation]} {b}"
+    return inner if task.modulus is None else f"({inner}) mod {task.modulus}"
+
+
+def _last_digits(hypothesis: Hypothesis) -> str:
+    return "digit" if hypothesis.size == 1 else f"{hypothesis.size} digits"
+
+
+def _carries(hypothesis: Hypothesis) -> str:
+    columns = (hypothesis.size or 1) - 1
+    return "one column" if columns == 1 else f"{columns} columns"
 
 
 def joined_domains(domains: Iterable[Domain]) -> str:

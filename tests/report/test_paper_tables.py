@@ -10,9 +10,7 @@ from lengthwise.records.files import write_json
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection
-from lengthwise.report.comparison import TABLES, compare, paper_tables
-from lengthwise.report.comparison_text import data_table, reading_table
-from lengthwise.report.summary import paper_deviations, summary
+from lengthwise.report.paper import TABLES, paper_deviations, paper_table, printed_tables, summary
 
 
 def table_run(out, recipe, row, *, seed=1, wrong=None, status="done"):
@@ -34,31 +32,51 @@ def table_run(out, recipe, row, *, seed=1, wrong=None, status="done"):
     return view
 
 
+def table_of(out, name):
+    return paper_table(Collection(out), name)
+
+
+def cell_of(out, name, row, test):
+    (cell,) = table_of(out, name).cells.filter(row=row, test=test).to_dicts()
+    return cell
+
+
+def labels(cells):
+    return cells["row"].unique(maintain_order=True).to_list()
+
+
 def note(out, recipe, scale):
     write_json(out / f"{recipe}.json", {"recipe": recipe, "scale": scale, "wall_seconds": 12.5, "runs": []})
 
 
 def test_a_cell_is_measured_beside_exact_theory_and_the_paper(tmp_path):
     table_run(tmp_path, "modular-addition", "p101", wrong={"B5": 20})
-    comparison = compare(Collection(tmp_path), "modular_addition_modular_acc")
-    (row,) = comparison.rows
-    b5 = row.cells[4]
-    assert (b5.test, b5.measured, b5.exact, b5.paper) == ("B5", (98.0,), 100.0, 100.0)
-    assert b5.deviation == pytest.approx(2.0)
-    assert [cell.in_distribution for cell in row.cells] == [True] * 4 + [False] * 5
-    assert comparison.missing == ("p50", "p51", "p100", "p150", "p151", "p200", "p201")
-    assert len(comparison.deviations) == 9
-    assert sum(comparison.deviations) == pytest.approx(2.0)
+    table = table_of(tmp_path, "modular_addition_modular_acc")
+    assert labels(table.cells) == ["p101"]
+    b5 = cell_of(tmp_path, table.name, "p101", "B5")
+    assert (b5["measured"], b5["lowest"], b5["highest"], b5["exact"], b5["paper"]) == (
+        98.0,
+        98.0,
+        98.0,
+        100.0,
+        100.0,
+    )
+    assert b5["deviation"] == pytest.approx(2.0)
+    assert table.cells["test"].to_list() == [f"B{n}" for n in range(1, 10)]
+    assert table.cells["in_distribution"].to_list() == [True] * 4 + [False] * 5
+    assert table.missing == ("p50", "p51", "p100", "p150", "p151", "p200", "p201")
+    assert len(table.deviations) == 9
+    assert sum(table.deviations) == pytest.approx(2.0)
 
 
 def test_seeds_give_a_mean_a_spread_and_the_mean_of_their_deviations(tmp_path):
     table_run(tmp_path, "addition", "D4", seed=1, wrong={"D5": 10})
     table_run(tmp_path, "addition", "D4", seed=2, wrong={"D5": 30})
-    row = compare(Collection(tmp_path), "addition_modular_acc").rows[0]
-    cell = row.cells[4]
-    assert row.seeds == (1, 2)
-    assert (cell.measured, cell.mean, cell.deviation) == ((99.0, 97.0), pytest.approx(98.0), pytest.approx(2.0))
-    lines = reading_table(compare(Collection(tmp_path), "addition_modular_acc")).rows
+    cell = cell_of(tmp_path, "addition_modular_acc", "D4", "D5")
+    assert cell["seeds"] == [1, 2]
+    assert (cell["lowest"], cell["highest"], cell["measured"]) == (97.0, 99.0, pytest.approx(98.0))
+    assert cell["deviation"] == pytest.approx(2.0)
+    lines = table_of(tmp_path, "addition_modular_acc").reading().rows
     assert [line[1] for line in lines] == ["measured", "spread", "exact", "paper"]
     assert (lines[0][6], lines[1][6], lines[0][5]) == ("98", "97–99", "100†")
 
@@ -66,31 +84,30 @@ def test_seeds_give_a_mean_a_spread_and_the_mean_of_their_deviations(tmp_path):
 def test_deviations_do_not_cancel_between_seeds(tmp_path):
     for seed, lost in ((1, -40), (2, 40)):
         table_run(tmp_path, "modular-addition", "p150", seed=seed, wrong={"B9": lost})
-    cell = compare(Collection(tmp_path), "modular_addition_true_acc").rows[0].cells[8]
-    exact = cell.exact
-    assert exact == pytest.approx(33.333, abs=0.01)
-    assert cell.measured == pytest.approx((37.3, 29.3))
-    assert cell.deviation == pytest.approx(4.0)
+    cell = cell_of(tmp_path, "modular_addition_true_acc", "p150", "B9")
+    assert cell["exact"] == pytest.approx(33.333, abs=0.01)
+    assert (cell["highest"], cell["lowest"]) == pytest.approx((37.3, 29.3))
+    assert cell["deviation"] == pytest.approx(4.0)
 
 
 def test_what_is_not_reported_is_not_in_a_table(tmp_path):
     table_run(tmp_path, "addition", "D5", seed=0)
     table_run(tmp_path, "addition", "D6", status="running")
-    assert compare(Collection(tmp_path), "addition_true_acc").rows == ()
+    assert table_of(tmp_path, "addition_true_acc").cells.is_empty()
 
 
 def test_rows_without_theory_or_paper_are_shown_apart(tmp_path):
     for row in ("B4", "D7", "D4"):
         table_run(tmp_path, "addition", row)
-    comparison = compare(Collection(tmp_path), "addition_true_acc")
-    assert [row.label for row in comparison.rows] == ["D4"]
-    assert [row.label for row in comparison.apart] == ["B4", "D7"]
-    both_long, seven = comparison.apart
-    assert both_long.cells[2].paper == 72.6
-    assert both_long.cells[2].exact is None
-    assert {cell.paper for cell in seven.cells} == {None}
-    assert len(comparison.deviations) == 9
-    counted = {(line[1], line[5]) for line in data_table(comparison).rows}
+    table = table_of(tmp_path, "addition_true_acc")
+    assert labels(table.cells.filter("counted")) == ["D4"]
+    assert labels(table.cells) == ["D4", *table.apart] == ["D4", "B4", "D7"]
+    both_long = cell_of(tmp_path, table.name, "B4", "D3")
+    assert both_long["paper"] == 72.6
+    assert both_long["exact"] is None and both_long["deviation"] is None
+    assert table.cells.filter(row="D7")["paper"].null_count() == 9
+    assert len(table.deviations) == 9
+    counted = {(line[1], line[5]) for line in table.data().rows}
     assert counted == {("D4", "true"), ("B4", "false"), ("D7", "false")}
 
 
@@ -102,12 +119,12 @@ def test_all_rows_give_all_450_cells(tmp_path):
             tmp_path / f"{recipe}.json", {"recipe": recipe, "scale": "full", "wall_seconds": 12.5, "runs": []}
         )
     collection = Collection(tmp_path)
-    comparisons = [compare(collection, name) for name in TABLES]
-    found = summary(collection, comparisons)
+    tables = [paper_table(collection, name) for name in TABLES]
+    found = summary(collection, tables)
     assert found["cells"] == 450
     # Counts of 1,000 round exact accuracies to 0.1 points, at most 0.05 away.
     assert found["mean_abs_deviation"] <= 0.05
-    assert {comparison.missing for comparison in comparisons} == {()}
+    assert {table.missing for table in tables} == {()}
     assert list(found) == ["cells", "mean_abs_deviation", "paper_mean_abs_deviation", "tables"]
     keys = ["cells", "mean_abs_deviation", "paper_mean_abs_deviation", "wall_seconds"]
     assert {tuple(table) for table in found["tables"].values()} == {tuple(keys)}
@@ -120,9 +137,9 @@ def test_at_laptop_scale_no_row_is_the_papers(tmp_path):
     write_json(
         tmp_path / "addition.json", {"recipe": "addition", "scale": "laptop", "wall_seconds": 1, "runs": []}
     )
-    comparison = compare(Collection(tmp_path), "addition_true_acc")
-    assert (comparison.rows, comparison.missing) == ((), ())
-    assert comparison.apart[0].cells[0].paper is None
+    table = table_of(tmp_path, "addition_true_acc")
+    assert (labels(table.cells.filter("counted")), table.missing) == ([], ())
+    assert cell_of(tmp_path, table.name, "D4", "D1")["paper"] is None
 
 
 @pytest.mark.parametrize(
@@ -152,5 +169,5 @@ def test_the_papers_deviation_over_all_450_cells():
 
 
 def test_the_papers_tables_are_whole():
-    assert set(paper_tables()) == set(TABLES)
-    assert {len(row) for table in paper_tables().values() for row in table.values()} == {9, 10}
+    assert set(printed_tables()) == set(TABLES)
+    assert {len(row) for table in printed_tables().values() for row in table.values()} == {9, 10}

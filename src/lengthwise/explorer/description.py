@@ -6,8 +6,8 @@ from typing import Any
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
 from lengthwise.experiments.config import RunConfig, read_config
-from lengthwise.explorer.words import headline
 from lengthwise.records.folder import RunFolder
+from lengthwise.report.words import headline
 from lengthwise.shipped import shipped_models
 from lengthwise.theory.predict import Case, find_rule
 

@@ -11,8 +11,8 @@ from lengthwise.explorer.bounds import MAX_DIGITS, MAX_MODULUS, MAX_PRODUCT_MODU
 from lengthwise.explorer.example import example_pair, worked_example
 from lengthwise.explorer.numbers import read_number
 from lengthwise.explorer.refusal import RefusedError, typed_in
-from lengthwise.explorer.words import formula, headline
 from lengthwise.report.tables import percent
+from lengthwise.report.words import formula, headline
 from lengthwise.theory.encodings import check_layout, encoding_facts
 from lengthwise.theory.predict import Case, find_rule, predict
 

@@ -23,7 +23,7 @@ from lengthwise.report.page.questions import COUNTED, NO_PREDICTION, Question, S
 from lengthwise.report.page.runs import FoundRuns, ShownRun, find_runs
 from lengthwise.report.page.training import digit_figures, training_figures
 from lengthwise.report.page.verdict_table import CLASSES, SIGNS, full_table, verdict_tables
-from lengthwise.report.page.words import (
+from lengthwise.report.words import (
     domain_words,
     grouped_predictions,
     hypothesis_words,

@@ -10,8 +10,8 @@ from lengthwise.report.page.figure import DataTable, shown
 from lengthwise.report.page.points import Point
 from lengthwise.report.page.questions import NO_PREDICTION, Question, Setting
 from lengthwise.report.page.runs import ShownRun
-from lengthwise.report.page.words import family_words, joined_domains
 from lengthwise.report.tables import percent
+from lengthwise.report.words import family_words, joined_domains
 
 SEEDS_DIFFER = "seeds differ"
 SIGNS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?", SEEDS_DIFFER: "≠", NO_PREDICTION: "–"}

@@ -175,7 +175,7 @@ def test_a_story_and_another_example(opened):
 @pytest.mark.parametrize(
     ("label", "typed", "error"),
     [
-        ("modulo", "ten", "allowed is a whole number from 1 to"),
+        ("modulo", "ten", "is not a whole number from 1 to"),
         ("in base", "37", "from 2 to 36"),
         ("trained on", "D4x", "cannot read 'D4x'"),
         ("trained on", "D500", "up to 100 digits"),

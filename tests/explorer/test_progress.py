@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from lengthwise.explorer import progress
-from lengthwise.explorer.progress import points, summary
+from lengthwise.explorer import runs
+from lengthwise.explorer.runs import points, summary
 from lengthwise.records.schema import Record
 
 
@@ -32,8 +32,8 @@ def test_points_are_loss_and_accuracy_against_truth(folder):
             handle.write(line(2, **other))
         handle.write(b"no record\n[]\n3\n")
     reply = points(folder, 0)
-    assert [(p["metric"], p["value"]) for p in reply["points"]] == [("exact", 0.75), ("train_loss", 0.5)]
-    assert not reply["more"]
+    assert [(p.metric, p.value) for p in reply.points] == [("exact", 0.75), ("train_loss", 0.5)]
+    assert not reply.more
 
 
 def test_only_what_is_new_is_read_and_a_torn_line_waits(folder):
@@ -41,46 +41,44 @@ def test_only_what_is_new_is_read_and_a_torn_line_waits(folder):
     whole = line(2)
     with (folder / "records.jsonl").open("ab") as handle:
         handle.write(whole[:30])
-    torn = points(folder, first["offset"])
-    assert (torn["points"], torn["offset"], torn["more"]) == ([], first["offset"], False)
+    torn = points(folder, first.offset)
+    assert (torn.points, torn.offset, torn.more) == ([], first.offset, False)
     with (folder / "records.jsonl").open("ab") as handle:
         handle.write(whole[30:])
-    assert [p["step"] for p in points(folder, torn["offset"])["points"]] == [2]
+    assert [p.step for p in points(folder, torn.offset).points] == [2]
 
 
 def test_a_resumed_run_that_cut_its_records_is_read_anew(folder):
-    end = points(folder, 0)["offset"]
+    end = points(folder, 0).offset
     (folder / "records.jsonl").write_bytes(line(1))
     reply = points(folder, end)
-    assert reply["restarted"] and len(reply["points"]) == 1
+    assert reply.restarted and len(reply.points) == 1
 
 
 def test_long_records_come_in_pieces(folder, monkeypatch):
     steps = range(50)
     (folder / "records.jsonl").write_bytes(b"".join(map(line, steps)))
-    monkeypatch.setattr(progress, "RECORD_BYTES", 700)
+    monkeypatch.setattr(runs, "RECORD_BYTES", 700)
     seen, offset, more = [], 0, True
     while more:
         reply = points(folder, offset)
-        seen += [p["step"] for p in reply["points"]]
-        offset, more = reply["offset"], reply["more"]
+        seen += [p.step for p in reply.points]
+        offset, more = reply.offset, reply.more
     assert seen == list(steps)
 
 
 def test_a_run_without_records_has_no_points(tmp_path):
-    assert points(tmp_path, 0)["points"] == []
+    assert points(tmp_path, 0).points == []
 
 
 def test_runs_of_one_config_share_their_group(run_folders):
-    groups = {
-        path.parent.name: summary("x", path.parent)["group"] for path in run_folders.glob("add*/config.json")
-    }
+    groups = {path.parent.name: summary("x", path.parent).group for path in run_folders.glob("add*/config.json")}
     assert len(groups) == 2 and len(set(groups.values())) == 1
     (other,) = (run_folders / "products").iterdir()
-    assert summary("x", other)["group"] not in groups
+    assert summary("x", other).group not in groups
 
 
 @pytest.mark.parametrize("content", ["{}", "[]", "3", "nonsense", json.dumps({"task": "add", "base": 99})])
 def test_a_folder_that_cannot_be_read_says_why(tmp_path, content):
     (tmp_path / "config.json").write_text(content)
-    assert summary("x", tmp_path)["error"]
+    assert summary("x", tmp_path).error

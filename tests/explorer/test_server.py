@@ -3,16 +3,20 @@
 import html
 import json
 import math
+import os
 import random
+import signal
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import pytest
-from serving import serving, stop
+from serving import children, serving, stop
 
 from lengthwise.cli import main
 from lengthwise.experiments.load import load
@@ -85,8 +89,8 @@ def test_every_route_refuses_parameters_it_does_not_know(server):
             known = [parameter["name"] for parameter in methods["get"].get("parameters", [])]
             reply = client.get(path, params={name: SOUND[name][0] for name in known} | {STRANGER: "3"})
             assert reply.status_code == 422, path
-            allowed = f"allowed are {', '.join(known)}" if known else "none is allowed here"
-            assert f"unknown parameter '{STRANGER}': {allowed}" in html.unescape(reply.text), path
+            allowed = f"choose from {', '.join(known)}" if known else "there are none here"
+            assert f"unknown parameter '{STRANGER}' ({allowed})" in html.unescape(reply.text), path
             if path != "/report":
                 assert reply.json()["field"] == STRANGER
 
@@ -104,7 +108,7 @@ def test_only_reading_is_allowed(server, method):
         ("/api/predict?train=D101", 422, "100"),
         ("/api/predict?test=D1..100,D1", 422, "100"),
         (f"/api/predict?train={'D' * 201}", 422, "200"),
-        (f"/api/ask?model=addition&a={'1' * 200}&b=1", 422, "allowed here are up to"),
+        (f"/api/ask?model=addition&a={'1' * 200}&b=1", 422, "up to 10 here"),
         ("/api/ask?model=runs/none&a=1&b=1", 404, "runs/none"),
         ("/api/ask?model=runs/torn&a=1&b=1", 409, "does not load"),
         ("/api/ask?model=addition&a=1", 422, "b is missing"),
@@ -198,8 +202,17 @@ def test_a_report_on_chosen_runs(server):
     assert reply.status_code == 200 and reply.text.lstrip().lower().startswith("<!doctype html")
 
 
-def test_ctrl_c_stops_it():
-    with serving() as running:
+LONG = {"operation": "mul", "modulus": "19997", "test": "D5..40"}
+
+
+def ignore_interrupts() -> None:
+    """As a shell does for what runs in its background."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@pytest.mark.parametrize("before", [None, ignore_interrupts])
+def test_ctrl_c_stops_it(before):
+    with serving(preexec_fn=before) as running:
         with running.client() as client:
             assert client.get("/api/explain").status_code == 200
         assert stop(running) == 130
@@ -207,15 +220,53 @@ def test_ctrl_c_stops_it():
             httpx.get(running.address)
 
 
+@pytest.mark.parametrize("before", [None, ignore_interrupts])
+def test_ctrl_c_stops_it_at_once(before):
+    """Also while it still starts."""
+    with serving(preexec_fn=before) as running:
+        assert stop(running) == 130
+
+
 def test_ctrl_c_stops_it_while_it_works():
-    parameters = {"operation": "mul", "modulus": "19997", "test": "D5..40"}
     with serving() as running, running.client() as client, ThreadPoolExecutor(1) as pool:
         client.get("/api/explain")
-        asking = pool.submit(client.get, "/api/predict", params=parameters)
-        time.sleep(0.3)
+        asking = pool.submit(client.get, "/api/predict", params=LONG)
+        wait_for(lambda: len(busy(children(running.process))) == 1)
         assert not asking.done()
         assert stop(running) == 130
         assert asking.exception(timeout=10) or asking.result().status_code >= 400
+
+
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM])
+def test_no_worker_outlives_its_server(by):
+    """Not even one that counts, of a server that could not say goodbye."""
+    with serving() as running, running.client() as client, ThreadPoolExecutor(1) as pool:
+        client.get("/api/explain")
+        asking = pool.submit(client.get, "/api/predict", params=LONG)
+        workers = children(running.process)
+        assert len(workers) >= 2
+        wait_for(lambda: len(busy(workers)) == 1)
+        assert stop(running, by) == -by
+        wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+        assert asking.exception(timeout=10) or asking.result().status_code >= 400
+
+
+def busy(processes: set[int]) -> list[int]:
+    """Those that have computed for more than their start takes."""
+    ticks = os.sysconf("SC_CLK_TCK")
+
+    def seconds(pid: int) -> float:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / ticks
+
+    return [pid for pid in processes if seconds(pid) > 2]
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it does not come to that"
+        time.sleep(0.05)
 
 
 def test_a_port_in_use_is_one_line_and_exit_code_2(capsys):
@@ -226,13 +277,23 @@ def test_a_port_in_use_is_one_line_and_exit_code_2(capsys):
     assert "port" in line and "--port 0" in line
 
 
+@pytest.mark.parametrize("host", ["a" * 300, "no..such", "nowhere.invalid"])
+def test_a_host_that_is_none_is_one_line_and_exit_code_2(capsys, host):
+    with pytest.raises(SystemExit) as refused:
+        main(["explore", "--no-browser", "--port", "0", "--host", host])
+    assert refused.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "host" in line or "cannot serve at" in line
+    assert len(line) < 200
+
+
 def test_a_folder_that_is_not_there_is_one_line_and_exit_code_2(tmp_path):
     missing = tmp_path / "missing"
     command = [sys.executable, "-m", "lengthwise.cli", "explore", "--no-browser", "--port", "0", "--runs", missing]
     ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     assert ended.returncode == 2 and not ended.stdout
     (line,) = ended.stderr.splitlines()
-    assert f"no folder {missing}" in line and "allowed" in line
+    assert f"no folder {missing}" in line and "--runs" in line
 
 
 def test_the_list_of_runs_says_how_many_are_left_out(crowded):

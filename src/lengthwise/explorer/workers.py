@@ -1,28 +1,49 @@
-"""A few worker processes: each does one thing at a time, and is ended where that takes too long or is unwanted."""
+"""Processes that do the server's long work, theory and verdicts, and can be stopped at any time.
+
+A worker reads a request per line, as JSON, and writes a reply per line. It ends when its input does, so that it
+never outlives the server. Each kind of work has workers of its own: long predictions never keep the rest waiting.
+"""
 
 import asyncio
 import json
+import os
 import sys
-from typing import Any
+import threading
+from collections.abc import Awaitable
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from starlette.requests import Request
+from lengthwise.errors import InputError
+from lengthwise.explorer.bounds import WAIT_SECONDS, WORK_SECONDS, RefusedError
 
-from lengthwise.explorer.bounds import WAIT_SECONDS, WORK_SECONDS
-from lengthwise.explorer.refusal import RefusedError
+if TYPE_CHECKING:
+    from starlette.requests import Request
 
-REPLY_BYTES = 2**24
+T = TypeVar("T")
+
+KINDS = {"check": "form", "explain": "form", "predict": "predict", "judge": "runs", "report": "runs"}
+COUNTS = {"form": 1, "predict": 2, "runs": 1}
+"""Workers of each kind."""
+STARTED_AT_ONCE = ("form", "predict")
+"""What a page needs first. All others start when they are needed."""
+
 COMMANDS = {"judge": "evaluate", "report": "report"}
 """Where the command line does the same without a bound; else it is `predict`."""
+
+REPLY_BYTES = 2**24
 
 
 class Worker:
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
+        self._killed = False
 
     async def start(self) -> asyncio.subprocess.Process:
+        if self._killed:
+            await self.end()
         if self._process is None or self._process.returncode is not None:
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "lengthwise.explorer.worker"),
+                *(sys.executable, "-m", "lengthwise.explorer.workers"),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 limit=REPLY_BYTES,
@@ -41,70 +62,115 @@ class Worker:
             raise RuntimeError(f"the worker died while it did {name}")
         return json.loads(line)
 
-    async def end(self) -> None:
+    def kill(self) -> None:
+        """The next call starts another process."""
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
+            self._killed = True
+
+    async def end(self) -> None:
+        self.kill()
+        if self._process is not None:
             await self._process.wait()
+        self._process, self._killed = None, False
 
 
 class Workers:
-    def __init__(self, count: int = 2) -> None:
-        self._all = [Worker() for _ in range(count)]
-        self._idle: asyncio.LifoQueue[Worker] = asyncio.LifoQueue()
-        for worker in self._all:
-            self._idle.put_nowait(worker)
+    def __init__(self) -> None:
+        self._all = {kind: [Worker() for _ in range(count)] for kind, count in COUNTS.items()}
+        # The worker used last is taken first: it has started.
+        self._idle = {kind: asyncio.LifoQueue[Worker]() for kind in COUNTS}
+        for kind, workers in self._all.items():
+            for worker in reversed(workers):
+                self._idle[kind].put_nowait(worker)
 
     async def start(self) -> None:
-        await asyncio.gather(*(worker.start() for worker in self._all))
+        await asyncio.gather(*(self._all[kind][0].start() for kind in STARTED_AT_ONCE))
 
     async def end(self) -> None:
-        await asyncio.gather(*(worker.end() for worker in self._all))
+        await asyncio.gather(*(worker.end() for workers in self._all.values() for worker in workers))
 
-    async def call(self, request: Request, name: str, **arguments: Any) -> dict[str, Any]:
-        """The reply to a call; work that nobody waits for any more is ended."""
-        work = asyncio.ensure_future(self._work(name, arguments))
-        gone = asyncio.ensure_future(_disconnected(request))
+    async def call(self, name: str, **arguments: Any) -> dict[str, Any]:
+        """The reply to a call. A worker that takes too long, or whose caller is cancelled, is ended."""
+        idle = self._idle[KINDS[name]]
         try:
-            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                raise RefusedError("nobody waits for this any more", status=499)
-            reply = work.result()
+            worker = await asyncio.wait_for(idle.get(), WAIT_SECONDS)
+        except TimeoutError:
+            why = f"too many requests: this one waited {WAIT_SECONDS:g} s for its turn (try again later)"
+            raise RefusedError(why, status=429) from None
+        try:
+            async with asyncio.timeout(WORK_SECONDS[name]):
+                reply = await worker.call(name, arguments)
+        except BaseException as error:
+            worker.kill()
+            if not isinstance(error, TimeoutError):
+                raise
+            raise RefusedError(
+                f"this takes longer than the {WORK_SECONDS[name]:g} s allowed here: ask for less, as a smaller "
+                f"modulus, or ask lengthwise {COMMANDS.get(name, 'predict')}, which takes its time"
+            ) from None
         finally:
-            await _cancelled(work, gone)
+            idle.put_nowait(worker)
         if "error" in reply:
             raise RefusedError(reply["error"], field=reply["field"])
         return reply["result"]
 
-    async def _work(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+
+async def while_connected(request: "Request", work: Awaitable[T]) -> T:
+    """The result of work, which is cancelled once nobody waits for it any more."""
+    import anyio
+
+    async def cancel_when_gone(scope: anyio.CancelScope) -> None:
+        while not await request.is_disconnected():
+            await asyncio.sleep(0.1)
+        scope.cancel()
+
+    with anyio.CancelScope() as scope:
+        watching = asyncio.ensure_future(cancel_when_gone(scope))
         try:
-            worker = await asyncio.wait_for(self._idle.get(), WAIT_SECONDS)
-        except TimeoutError:
-            raise RefusedError(
-                f"too much is being asked: waited {WAIT_SECONDS:g} s for a turn", status=429
-            ) from None
-        done, seconds = False, WORK_SECONDS[name]
-        try:
-            async with asyncio.timeout(seconds):
-                reply = await worker.call(name, arguments)
-            done = True
-            return reply
-        except TimeoutError:
-            raise RefusedError(
-                f"this takes longer than the {seconds:g} s allowed here: ask for less, as a smaller modulus, or "
-                f"ask lengthwise {COMMANDS.get(name, 'predict')}, which takes its time"
-            ) from None
+            return await work
         finally:
-            if not done:
-                await worker.end()
-            self._idle.put_nowait(worker)
+            watching.cancel()
+    raise RefusedError("the client has disconnected", status=499)
 
 
-async def _disconnected(request: Request) -> None:
-    while not await request.is_disconnected():
-        await asyncio.sleep(0.1)
+def reply_to(line: str) -> dict[str, Any]:
+    """What a worker replies to a request."""
+    from lengthwise.explorer import predict
+
+    calls = {"check": predict.check, "explain": predict.explain, "predict": predict.predict_rows}
+    request = json.loads(line)
+    try:
+        if request["call"] not in calls:
+            # Reading records takes libraries that a first prediction should not wait for.
+            from lengthwise.explorer import runs
+
+            calls |= {"judge": runs.judge, "report": runs.report}
+        return {"result": calls[request["call"]](**request["arguments"])}
+    except RefusedError as refusal:
+        return {"error": str(refusal), "field": refusal.field}
+    except InputError as error:
+        return {"error": str(error), "field": None}
+    except Exception as error:  # the worker lives on: one broken run must not take the page with it
+        return {"error": f"{request['call']} went wrong: {type(error).__name__}: {error}", "field": None}
 
 
-async def _cancelled(*tasks: asyncio.Future[Any]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+def main() -> None:
+    sys.set_int_max_str_digits(0)
+    requests = SimpleQueue[str]()
+    threading.Thread(target=_read, args=(requests,), daemon=True).start()
+    from lengthwise.explorer import predict  # noqa: F401  before the first request, which should not wait for it
+
+    while True:
+        print(json.dumps(reply_to(requests.get())), flush=True)
+
+
+def _read(requests: "SimpleQueue[str]") -> None:
+    for line in sys.stdin:
+        requests.put(line)
+    # The server is gone, however it ended.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,5 +1,6 @@
 """The server as a whole: replies, bounds, many clients at once, and its end."""
 
+import asyncio
 import html
 import json
 import math
@@ -20,7 +21,7 @@ from serving import children, serving, stop
 
 from lengthwise.cli import main
 from lengthwise.experiments.load import load
-from lengthwise.explorer.bounds import MAX_LISTED
+from lengthwise.explorer.bounds import MAX_LISTED, MAX_QUEUED_TOKENS
 
 WEIRD = [
     *("", " ", "0", "-1", "1e9", "NaN", "null", "true", "[]", "{}", "é", "𝟜", "٣", "\0", "\n", "%00", "\ufeff"),
@@ -148,6 +149,49 @@ def test_fifty_clients_at_once_get_right_answers(server):
         assert reply["predicted"] == str(expected[i].predicted)
         assert example["truth"] == str((99999 + i) % (i + 2))
         assert example["predicted"] == str((9999 + i) % (i + 2))
+
+
+def test_more_long_questions_than_the_queue_holds(server):
+    """The first are answered in order and know their place, the last are refused, and all else stays quick."""
+    digits, many = 1_000, 25
+    held = MAX_QUEUED_TOKENS // (2 * digits + 3)
+    long = {"model": "coupled-addition", "a": "7" * digits, "b": "9" * digits}
+    short = long | {"a": "1", "b": "2"}
+
+    async def ask(client: httpx.AsyncClient, told: list, enough: asyncio.Event) -> None:
+        async with client.stream("GET", "/api/ask", params=long) as reply:
+            lines = reply.aiter_lines()
+            events = [json.loads(await anext(lines))]
+            if reply.status_code == 200:
+                events.append(json.loads(await anext(lines)))
+            told.append((reply.status_code, events))
+            if len(told) == many:
+                enough.set()
+            await enough.wait()
+
+    async def crowd() -> list:
+        async with httpx.AsyncClient(base_url=server.address, timeout=120) as client:
+            assert (await client.get("/api/ask", params=short)).status_code == 200
+            told, enough = [], asyncio.Event()
+            asking = [asyncio.ensure_future(ask(client, told, enough)) for _ in range(many)]
+            while len(told) < many - held:
+                await asyncio.sleep(0.05)
+            for path in ("/api/explain", "/api/predict", "/api/check", "/api/runs", "/api/models", "/"):
+                assert (await client.get(path, timeout=20)).status_code == 200
+            await asyncio.gather(*asking)
+            # All of them have left: nobody is before this one.
+            lines = (await client.get("/api/ask", params=short, timeout=20)).text.splitlines()
+            assert json.loads(lines[-1])["answer"]["answered"] == "3"
+            return told
+
+    told = asyncio.run(crowd())
+    refused = [events[0]["error"] for status, events in told if status == 429]
+    accepted = [events for status, events in told if status == 200]
+    assert len(refused) + len(accepted) == many and held <= len(accepted) <= held + 2
+    assert all(error.startswith("too many questions are waiting (try again in about ") for error in refused)
+    assert all(set(events[0]) == {"problem"} for events in accepted)
+    places = [events[1]["waiting"]["position"] for events in accepted if "waiting" in events[1]]
+    assert len(places) >= held - 2 and len(set(places)) > held / 2
 
 
 def test_an_answer_comes_token_by_token_with_probabilities(server):

@@ -3,7 +3,7 @@
 from lengthwise.errors import InputError
 
 MAX_TEXT = 200
-"""Characters of anything typed."""
+"""Characters of anything typed, and of what is wrong with a folder."""
 
 MAX_NAME = 1_000
 """Characters in the name of a run: up to four folders."""

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, PositiveInt
 from lengthwise.arithmetic.part import MAX_LENGTH
 from lengthwise.config import Config
 from lengthwise.errors import InputError
-from lengthwise.explorer.bounds import MAX_FILE_BYTES, MAX_LISTED, RECORD_BYTES, RefusedError
+from lengthwise.explorer.bounds import MAX_FILE_BYTES, MAX_LISTED, MAX_TEXT, RECORD_BYTES, RefusedError
 from lengthwise.explorer.schema import Point, Points, RunList, RunSummary
 from lengthwise.records.files import read_json
 from lengthwise.records.folder import RunFolder
@@ -185,7 +185,8 @@ def setting(view: "RunView") -> dict[str, Any]:
 
 
 def one_line(error: Exception) -> str:
-    return str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+    why = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+    return why if len(why) <= MAX_TEXT else f"{why[:MAX_TEXT]}…"
 
 
 def _group(config: dict[str, Any]) -> str:

@@ -54,7 +54,7 @@ def stop(server: Server, by: signal.Signals = signal.SIGINT) -> int:
     return server.process.wait(timeout=60)
 
 
-def children(process: subprocess.Popen) -> set[int]:
+def children(process: int) -> set[int]:
     """The processes that a process has started, and they in turn."""
     parents = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -64,6 +64,6 @@ def children(process: subprocess.Popen) -> set[int]:
             if state != "Z":
                 parents[int(stat.parent.name)] = int(parent)
     found: set[int] = set()
-    while new := {child for child, parent in parents.items() if parent in found | {process.pid}} - found:
+    while new := {child for child, parent in parents.items() if parent in found | {process}} - found:
         found |= new
     return found

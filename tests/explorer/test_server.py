@@ -275,10 +275,11 @@ def test_ctrl_c_stops_it_while_it_works():
     with serving() as running, running.client() as client, ThreadPoolExecutor(1) as pool:
         client.get("/api/explain")
         asking = pool.submit(client.get, "/api/predict", params=LONG)
-        wait_for(lambda: len(busy(children(running.process))) == 1)
+        wait_for(lambda: len(busy(children(running.process.pid))) == 1)
         assert not asking.done()
         assert stop(running) == 130
         assert asking.exception(timeout=10) or asking.result().status_code >= 400
+        assert running.process.stdout.read() == "stopped\n"
 
 
 @pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM])
@@ -287,7 +288,7 @@ def test_no_worker_outlives_its_server(by):
     with serving() as running, running.client() as client, ThreadPoolExecutor(1) as pool:
         client.get("/api/explain")
         asking = pool.submit(client.get, "/api/predict", params=LONG)
-        workers = children(running.process)
+        workers = children(running.process.pid)
         assert len(workers) >= 2
         wait_for(lambda: len(busy(workers)) == 1)
         assert stop(running, by) == -by

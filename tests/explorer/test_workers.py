@@ -1,16 +1,16 @@
 """Processes that work for the server: bounds of time, cancelled work, and a worker for everyone."""
 
 import asyncio
-import json
-import subprocess
-import sys
+import os
+import signal
 import time
 
 import pytest
+from serving import children
 
 from lengthwise.explorer import workers as workers_module
 from lengthwise.explorer.bounds import RefusedError
-from lengthwise.explorer.workers import COUNTS, Workers, while_connected
+from lengthwise.explorer.workers import PLACES, Workers, while_connected
 
 USUAL = {"operation": "add", "modulus": "", "base": "10", "train": "D4", "encoding": "learned", "layout": ""}
 LONG = USUAL | {"operation": "mul", "modulus": "19997", "test": "D5..40"}
@@ -29,18 +29,14 @@ class Caller:
 
 def with_workers(action):
     async def whole():
-        workers = Workers()
-        try:
-            return await action(workers)
-        finally:
-            await workers.end()
+        return await action(Workers())
 
     return asyncio.run(whole())
 
 
 @pytest.fixture
 def one_worker(monkeypatch):
-    monkeypatch.setattr(workers_module, "COUNTS", dict.fromkeys(COUNTS, 1))
+    monkeypatch.setattr(workers_module, "PLACES", dict.fromkeys(PLACES, 1))
 
 
 def test_what_takes_too_long_is_ended_and_the_bound_named(monkeypatch, one_worker):
@@ -74,7 +70,7 @@ def test_who_waits_too_long_is_told_to_come_back(monkeypatch, one_worker):
         await asyncio.sleep(0)
         with pytest.raises(RefusedError, match="try again later") as refusal:
             await workers.call("predict", **SHORT)
-        long.cancel()
+        await ended(long)
         return refusal.value.status
 
     assert with_workers(action) == 429
@@ -98,27 +94,29 @@ def test_long_predictions_keep_nothing_else_waiting(run_folders):
         told = await workers.call("explain", **USUAL, a="", b="", draw=0)
         judged = await workers.call("judge", path=run)
         still_counting = not any(work.done() for work in long)
-        for work in long:
-            work.cancel()
+        await ended(*long)
         return told["task"], judged["step"], still_counting
 
     assert with_workers(action) == ("add", 24, True)
 
 
-def test_a_worker_ends_with_its_input_even_while_it_works():
-    """That is, with the server, however this ended."""
-    command = [sys.executable, "-m", "lengthwise.explorer.workers"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
-        try:
-            print(
-                json.dumps({"call": "check", "arguments": {**USUAL, "test": "", "a": "", "b": ""}}),
-                file=worker.stdin,
-            )
-            worker.stdin.flush()
-            assert json.loads(worker.stdout.readline()) == {"result": {"problem": None}}
-            print(json.dumps({"call": "predict", "arguments": LONG}), file=worker.stdin)
-            worker.stdin.close()
-            assert worker.wait(timeout=15) == 0  # The work takes longer.
-            assert worker.stdout.read() == ""
-        finally:
-            worker.kill()
+def test_a_worker_that_dies_is_told_and_replaced(one_worker):
+    async def action(workers):
+        before = children(os.getpid())
+        first = await workers.call("predict", **SHORT)
+        (worker,) = children(os.getpid()) - before
+        dying = asyncio.ensure_future(workers.call("predict", **LONG))
+        await asyncio.sleep(0.2)
+        os.kill(worker, signal.SIGKILL)
+        with pytest.raises(RefusedError, match="died") as refusal:
+            await dying
+        assert refusal.value.status == 503
+        return first == await workers.call("predict", **SHORT)
+
+    assert with_workers(action)
+
+
+async def ended(*work: asyncio.Future) -> None:
+    for one in work:
+        one.cancel()
+    await asyncio.gather(*work, return_exceptions=True)

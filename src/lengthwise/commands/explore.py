@@ -1,5 +1,6 @@
 """lengthwise explore: a page to play with predictions, trained models and runs."""
 
+import logging
 import signal
 import socket
 import sys
@@ -49,7 +50,10 @@ class Explore:
         if self.browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1, access_log=False)
-        uvicorn.Server(config).run(sockets=[listening])
+        server = uvicorn.Server(config)
+        # What Ctrl-C cuts off is no error.
+        logging.getLogger("uvicorn.error").addFilter(lambda _: not server.should_exit)
+        server.run(sockets=[listening])
 
 
 def listen(host: str, port: int) -> socket.socket:

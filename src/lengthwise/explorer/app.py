@@ -3,6 +3,7 @@
 Whatever takes long to import is imported by the requests that need it, so that the server starts at once.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from html import escape
@@ -42,9 +43,9 @@ def create_app(roots: Sequence[Path], host: str = "127.0.0.1") -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        await workers.start()
+        starting = asyncio.ensure_future(workers.start())
         yield
-        await workers.end()
+        starting.cancel()
 
     app = FastAPI(
         title="lengthwise explore",

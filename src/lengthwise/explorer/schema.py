@@ -33,9 +33,13 @@ class Setting(Query):
 
     operation: Text = "add"
     """add or mul."""
-    modulus: Text = Field("", description=f"1 to {MAX_MODULUS}, for mul to {MAX_PRODUCT_MODULUS}; empty: none.")
-    base: Text = Field("10", description=f"{MIN_BASE} to {MAX_BASE}.")
-    train: Text = Field("D4", description=f"Training domain, as D4 or D1..4, of up to {MAX_DIGITS} digits.")
+    modulus: Text = Field(
+        default="", description=f"1 to {MAX_MODULUS}, for mul to {MAX_PRODUCT_MODULUS}; empty: none."
+    )
+    base: Text = Field(default="10", description=f"{MIN_BASE} to {MAX_BASE}.")
+    train: Text = Field(
+        default="D4", description=f"Training domain, as D4 or D1..4, of up to {MAX_DIGITS} digits."
+    )
     encoding: Text = "learned"
     """Positional encoding."""
     layout: Text = ""
@@ -51,7 +55,7 @@ class CheckQuery(Setting):
 class ExplainQuery(Setting):
     a: Text = ""
     b: Text = ""
-    draw: int = Field(0, ge=0, le=10**9)
+    draw: int = Field(default=0, ge=0, le=10**9)
 
 
 class PredictQuery(Setting):
@@ -70,7 +74,7 @@ class RunQuery(Query):
 
 
 class PointsQuery(RunQuery):
-    offset: int = Field(0, ge=0, le=2**53)
+    offset: int = Field(default=0, ge=0, le=2**53)
 
 
 class ReportQuery(Query):

@@ -1,17 +1,20 @@
-"""Processes that do the server's long work, theory and verdicts, and can be stopped at any time.
+"""Long work, theory and verdicts, in processes of its own that can be stopped at any time.
 
-A worker reads a request per line, as JSON, and writes a reply per line. It ends when its input does, so that it
-never outlives the server. Each kind of work has workers of its own: long predictions never keep the rest waiting.
+Each kind of work has places of its own, so that long predictions never keep the rest waiting.
 """
 
 import asyncio
-import json
 import os
+import signal
 import sys
 import threading
-from collections.abc import Awaitable
-from queue import SimpleQueue
+import time
+from collections.abc import Awaitable, Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+from anyio import to_process
 
 from lengthwise.errors import InputError
 from lengthwise.explorer.bounds import WAIT_SECONDS, WORK_SECONDS, RefusedError
@@ -22,103 +25,53 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 KINDS = {"check": "form", "explain": "form", "predict": "predict", "judge": "runs", "report": "runs"}
-COUNTS = {"form": 1, "predict": 2, "runs": 1}
-"""Workers of each kind."""
-STARTED_AT_ONCE = ("form", "predict")
-"""What a page needs first. All others start when they are needed."""
+PLACES = {"form": 1, "predict": 2, "runs": 1}
+"""How many do work of each kind at the same time."""
 
 COMMANDS = {"judge": "evaluate", "report": "report"}
 """Where the command line does the same without a bound; else it is `predict`."""
 
-REPLY_BYTES = 2**24
-
-
-class Worker:
-    def __init__(self) -> None:
-        self._process: asyncio.subprocess.Process | None = None
-        self._killed = False
-
-    async def start(self) -> asyncio.subprocess.Process:
-        if self._killed:
-            await self.end()
-        if self._process is None or self._process.returncode is not None:
-            self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "lengthwise.explorer.workers"),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                limit=REPLY_BYTES,
-                # Ctrl-C is for the server, which ends its workers itself.
-                start_new_session=True,
-            )
-        return self._process
-
-    async def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        process = await self.start()
-        assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(json.dumps({"call": name, "arguments": arguments}).encode() + b"\n")
-        await process.stdin.drain()
-        line = await process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"the worker died while it did {name}")
-        return json.loads(line)
-
-    def kill(self) -> None:
-        """The next call starts another process."""
-        if self._process is not None and self._process.returncode is None:
-            self._process.kill()
-            self._killed = True
-
-    async def end(self) -> None:
-        self.kill()
-        if self._process is not None:
-            await self._process.wait()
-        self._process, self._killed = None, False
-
 
 class Workers:
     def __init__(self) -> None:
-        self._all = {kind: [Worker() for _ in range(count)] for kind, count in COUNTS.items()}
-        # The worker used last is taken first: it has started.
-        self._idle = {kind: asyncio.LifoQueue[Worker]() for kind in COUNTS}
-        for kind, workers in self._all.items():
-            for worker in reversed(workers):
-                self._idle[kind].put_nowait(worker)
+        self._places = {kind: asyncio.Semaphore(count) for kind, count in PLACES.items()}
 
     async def start(self) -> None:
-        await asyncio.gather(*(self._all[kind][0].start() for kind in STARTED_AT_ONCE))
+        """Have the processes ready that a page needs first."""
+        from lengthwise.explorer.schema import CheckQuery, PredictQuery
 
-    async def end(self) -> None:
-        await asyncio.gather(*(worker.end() for workers in self._all.values() for worker in workers))
+        await asyncio.gather(
+            self.call("check", **CheckQuery().model_dump()), self.call("predict", **PredictQuery().model_dump())
+        )
 
     async def call(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """The reply to a call. A worker that takes too long, or whose caller is cancelled, is ended."""
-        idle = self._idle[KINDS[name]]
+        """The result of work, which is ended where it takes too long or its caller is cancelled."""
+        places, seconds = self._places[KINDS[name]], WORK_SECONDS[name]
         try:
-            worker = await asyncio.wait_for(idle.get(), WAIT_SECONDS)
+            with anyio.fail_after(WAIT_SECONDS):
+                await places.acquire()
         except TimeoutError:
             why = f"too many requests: this one waited {WAIT_SECONDS:g} s for its turn (try again later)"
             raise RefusedError(why, status=429) from None
         try:
-            async with asyncio.timeout(WORK_SECONDS[name]):
-                reply = await worker.call(name, arguments)
-        except BaseException as error:
-            worker.kill()
-            if not isinstance(error, TimeoutError):
-                raise
+            with anyio.fail_after(seconds):
+                limiter = anyio.CapacityLimiter(1)
+                return await to_process.run_sync(
+                    work, os.getpid(), name, arguments, cancellable=True, limiter=limiter
+                )
+        except TimeoutError:
             raise RefusedError(
-                f"this takes longer than the {WORK_SECONDS[name]:g} s allowed here: ask for less, as a smaller "
-                f"modulus, or ask lengthwise {COMMANDS.get(name, 'predict')}, which takes its time"
+                f"this takes longer than the {seconds:g} s allowed here: ask for less, as a smaller modulus, or "
+                f"ask lengthwise {COMMANDS.get(name, 'predict')}, which takes its time"
             ) from None
+        except anyio.BrokenWorkerProcess:
+            raise RefusedError(f"the process that did this ({name}) died: try again", status=503) from None
         finally:
-            idle.put_nowait(worker)
-        if "error" in reply:
-            raise RefusedError(reply["error"], field=reply["field"])
-        return reply["result"]
+            places.release()
 
 
 async def while_connected(request: "Request", work: Awaitable[T]) -> T:
     """The result of work, which is cancelled once nobody waits for it any more."""
-    import anyio
 
     async def cancel_when_gone(scope: anyio.CancelScope) -> None:
         while not await request.is_disconnected():
@@ -134,43 +87,37 @@ async def while_connected(request: "Request", work: Awaitable[T]) -> T:
     raise RefusedError("the client has disconnected", status=499)
 
 
-def reply_to(line: str) -> dict[str, Any]:
-    """What a worker replies to a request."""
+def work(server: int, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """What a worker process does."""
+    _belong_to(server)
+    try:
+        return _function(name)(**arguments)
+    except InputError:
+        raise
+    except Exception as error:  # one broken run must not take the page with it
+        raise InputError(f"{name} went wrong: {type(error).__name__}: {error}") from None
+
+
+def _function(name: str) -> Callable[..., dict[str, Any]]:
+    if KINDS[name] == "runs":
+        # Reading records takes libraries that a first prediction should not wait for.
+        from lengthwise.explorer import runs
+
+        return {"judge": runs.judge, "report": runs.report}[name]
     from lengthwise.explorer import predict
 
-    calls = {"check": predict.check, "explain": predict.explain, "predict": predict.predict_rows}
-    request = json.loads(line)
-    try:
-        if request["call"] not in calls:
-            # Reading records takes libraries that a first prediction should not wait for.
-            from lengthwise.explorer import runs
-
-            calls |= {"judge": runs.judge, "report": runs.report}
-        return {"result": calls[request["call"]](**request["arguments"])}
-    except RefusedError as refusal:
-        return {"error": str(refusal), "field": refusal.field}
-    except InputError as error:
-        return {"error": str(error), "field": None}
-    except Exception as error:  # the worker lives on: one broken run must not take the page with it
-        return {"error": f"{request['call']} went wrong: {type(error).__name__}: {error}", "field": None}
+    return {"check": predict.check, "explain": predict.explain, "predict": predict.predict_rows}[name]
 
 
-def main() -> None:
+@cache
+def _belong_to(server: int) -> None:
+    """End with the server, however that ends. Ctrl-C is for the server, which ends its workers itself."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.set_int_max_str_digits(0)
-    requests = SimpleQueue[str]()
-    threading.Thread(target=_read, args=(requests,), daemon=True).start()
-    from lengthwise.explorer import predict  # noqa: F401  before the first request, which should not wait for it
-
-    while True:
-        print(json.dumps(reply_to(requests.get())), flush=True)
+    threading.Thread(target=_end_with, args=(server,), daemon=True).start()
 
 
-def _read(requests: "SimpleQueue[str]") -> None:
-    for line in sys.stdin:
-        requests.put(line)
-    # The server is gone, however it ended.
-    os._exit(0)
-
-
-if __name__ == "__main__":
-    main()
+def _end_with(server: int) -> None:
+    while os.getppid() == server:
+        time.sleep(0.5)
+    os._exit(1)

@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import os
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -140,8 +141,17 @@ def read_config(path: Path) -> dict[str, Any]:
     content = read_json(path / "config.json")
     if not isinstance(content, dict):
         raise InputError("its config.json is not an object")
-    ReadConfig(**content)
+    checked = ReadConfig(**content)
+    _check_domains(f"{checked.train},{checked.test}")
     return content
+
+
+def _check_domains(text: str) -> None:
+    """Before ranges are spelled out, and weights are added up."""
+    if re.search(r"\d{12}", text):
+        raise InputError("its domains have a number of more than 11 digits")
+    if sum(int(last) - int(first) for first, last in re.findall(r"(\d+)\.\.(\d+)", text)) > 2 * MAX_LENGTH:
+        raise InputError(f"its domains have more than {2 * MAX_LENGTH:,} lengths")
 
 
 def _check_file(path: Path) -> None:

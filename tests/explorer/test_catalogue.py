@@ -2,9 +2,9 @@ import pytest
 
 from lengthwise.commands.explore import Explore
 from lengthwise.errors import InputError
-from lengthwise.explorer import catalogue as catalogue_module
-from lengthwise.explorer.catalogue import DEFAULT_ROOTS, Catalogue
-from lengthwise.explorer.refusal import RefusedError
+from lengthwise.explorer import runs as runs_module
+from lengthwise.explorer.bounds import RefusedError
+from lengthwise.explorer.runs import DEFAULT_ROOTS, Catalogue
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def root(tmp_path):
 
 def test_run_folders_are_found_by_name(root):
     catalogue = Catalogue([root / "runs"])
-    assert list(catalogue.runs()) == ["runs/a/b/three", "runs/group/two", "runs/one"]
+    assert list(catalogue.listed()[0]) == ["runs/a/b/three", "runs/group/two", "runs/one"]
     assert catalogue.run("runs/one") == root / "runs/one"
 
 
@@ -46,21 +46,21 @@ def test_a_name_is_never_a_path(root, name):
 
 def test_a_link_to_elsewhere_is_not_followed(root):
     (root / "runs" / "link").symlink_to(root / "elsewhere")
-    assert not any("secret" in name for name in Catalogue([root / "runs"]).runs())
+    assert not any("secret" in name for name in Catalogue([root / "runs"]).listed()[0])
 
 
 def test_folders_of_one_name_stay_apart(root):
     (root / "other" / "runs" / "one").mkdir(parents=True)
     (root / "other" / "runs" / "one" / "config.json").write_text("{}")
-    names = Catalogue([root / "runs", root / "other" / "runs"]).runs()
+    names = Catalogue([root / "runs", root / "other" / "runs"]).listed()[0]
     assert {str(path) for path in names.values()} >= {str(root / "runs/one"), str(root / "other/runs/one")}
 
 
 def test_no_more_are_listed_than_the_bound_says(root, monkeypatch):
-    monkeypatch.setattr(catalogue_module, "MAX_LISTED", 2)
+    monkeypatch.setattr(runs_module, "MAX_LISTED", 2)
     catalogue = Catalogue([root / "runs"])
     runs, left_out = catalogue.listed()
-    assert list(runs) == list(catalogue.runs()) == ["runs/a/b/three", "runs/group/two"]
+    assert list(runs) == ["runs/a/b/three", "runs/group/two"]
     assert left_out == 1
 
 
@@ -69,7 +69,7 @@ def test_folders_come_in_the_order_given_and_the_last_is_cut(root, monkeypatch):
     runs, left_out = Catalogue(roots).listed()
     assert list(runs) == ["runs/a/b/three", "runs/group/two", "runs/one", "elsewhere/secret"]
     assert left_out == 0
-    monkeypatch.setattr(catalogue_module, "MAX_LISTED", 3)
+    monkeypatch.setattr(runs_module, "MAX_LISTED", 3)
     runs, left_out = Catalogue(roots).listed()
     assert list(runs) == ["runs/a/b/three", "runs/group/two", "runs/one"]
     assert left_out == 1
@@ -78,7 +78,7 @@ def test_folders_come_in_the_order_given_and_the_last_is_cut(root, monkeypatch):
 def test_a_folder_that_was_named_must_be_there(root):
     (root / "a-file").write_text("")
     for missing in (root / "missing", root / "a-file"):
-        with pytest.raises(InputError, match=f"no folder {missing}: allowed"):
+        with pytest.raises(InputError, match=f"no folder {missing} "):
             Catalogue([root / "runs", missing])
 
 

@@ -175,7 +175,7 @@ def test_a_story_and_another_example(opened):
 @pytest.mark.parametrize(
     ("label", "typed", "error"),
     [
-        ("modulo", "ten", "allowed is a whole number from 1 to"),
+        ("modulo", "ten", "is not a whole number from 1 to"),
         ("in base", "37", "from 2 to 36"),
         ("trained on", "D4x", "cannot read 'D4x'"),
         ("trained on", "D500", "up to 100 digits"),
@@ -334,12 +334,14 @@ def ask_made_up(page: Page, problem: tuple[str, str, str], answer: str, **change
     """An answer that no model wrote, to a problem (a, b, truth)."""
     a, b, truth = problem
     last_first, nothing = changes.pop("last_first", True), changes.pop("nothing", None)
+    waits = changes.pop("waits", [])
     token = {"kind": "digit", "probability": 0.9, "alternatives": [["7", 0.9]]}
     judged = {"answered": answer, "malformed": None, "right": False, "as_predicted": False} | changes
     lines = [
         {"problem": {"truth": truth, "predicted": truth, "last_digit_first": last_first}},
+        *({"waiting": {"position": position, "seconds": seconds}} for position, seconds in waits),
         *({"token": token | {"text": digit}} for digit in (answer[::-1] if last_first else answer)),
-        {"answer": judged},
+        *([{"answer": judged}] if answer else []),
     ]
     read, written = len(a) + len(b), len(answer)
     weights = [[(0, 0.25)], [(0, 0.6), (1, 0.399)]]
@@ -430,6 +432,57 @@ def test_an_answer_without_end_is_not_waited_for(browser, server):
     expect(page.locator("#answer-verdict")).to_contain_text("it does not end", timeout=5_000)
     expect(page.locator("#answer .answer-digit")).to_have_count(300)
     page.close()
+
+
+def test_who_waits_is_told_how_many_are_before_and_about_how_long(opened):
+    page = opened()
+    ask_made_up(page, ("12", "345", "357"), "", waits=[(3, 40.2), (2, 12.4)])
+    expect(page.locator("#answer")).to_contain_text("2 questions are before this one: about 13 s")
+    expect(page.locator("#answer")).to_contain_text("truth")
+
+
+def test_an_answer_takes_the_place_of_the_wait_for_it(opened):
+    page = opened()
+    ask_made_up(page, ("12", "345", "357"), "357", waits=[(1, 2)], right=True)
+    expect(page.locator("#answer-verdict")).to_contain_text("Right")
+    expect(page.locator("#answer")).not_to_contain_text("before this one")
+    assert "".join(page.locator("#answer .answer-digit").all_inner_texts()) == "357"
+
+
+def test_a_link_to_an_unknown_model_says_so_and_asks_no_other(opened):
+    page = opened("#ask?model=runs%2Fgone&a=12&b=34")
+    expect(page.locator("#model-error")).to_have_text("There is no model “runs/gone” here: choose another.")
+    expect(page.locator("#ask-results")).to_be_hidden()
+    assert page.get_by_label("Model", exact=True).input_value() == ""
+    assert page.get_by_label("First number", exact=True).input_value() == "12"
+    for button in ("Ask", "Random"):
+        page.get_by_role("button", name=button, exact=True).click()
+        expect(page.locator("#model-error")).to_have_text("Choose a model.")
+    page.get_by_label("Model", exact=True).select_option("mod-100")
+    expect(page.locator("#answer-verdict")).not_to_be_empty(timeout=20_000)
+    expect(page.locator("#model-error")).to_be_empty()
+    page.evaluate("location.hash = '#ask?model=nowhere&a=1&b=2'")
+    expect(page.locator("#ask-results")).to_be_hidden()
+
+
+def test_a_link_to_runs_that_cannot_be_shown_says_why(opened):
+    page = opened("#runs?run=runs%2Fgone&run=runs%2Fbroken")
+    results = page.locator("#run-results")
+    expect(results).to_contain_text("runs/gone is not among the runs listed here.")
+    expect(results).to_contain_text("runs/broken cannot be read")
+    expect(page.locator(".run-item input:checked")).to_have_count(0)
+    page.get_by_role("checkbox", name="runs/products/").check()
+    expect(page.locator("#run-results .verdict-title")).to_have_count(1)
+    expect(results).to_contain_text("runs/gone")
+
+
+def test_a_link_with_an_unknown_choice_says_so_and_shows_no_other(opened):
+    page = opened("#predict?encoding=wavelet")
+    expect(page.locator("#encoding-error")).to_have_text("unknown encoding “wavelet”")
+    expect(page.locator("#learned")).to_contain_text("Nothing to show")
+    page.get_by_label("positions encoded as").select_option("coupled")
+    expect(page.locator("#learned")).to_contain_text("lose only carries")
+    expect(page.locator("#encoding-error")).to_be_empty()
 
 
 def test_a_short_sum_stands_in_one_table(opened, sum_asked):

@@ -1,22 +1,27 @@
 """The server as a whole: replies, bounds, many clients at once, and its end."""
 
+import asyncio
 import html
 import json
 import math
+import os
 import random
+import signal
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import pytest
-from serving import serving, stop
+from serving import children, serving, stop
 
 from lengthwise.cli import main
 from lengthwise.experiments.load import load
-from lengthwise.explorer.bounds import MAX_LISTED
+from lengthwise.explorer.bounds import MAX_LISTED, MAX_QUEUED_TOKENS
 
 WEIRD = [
     *("", " ", "0", "-1", "1e9", "NaN", "null", "true", "[]", "{}", "é", "𝟜", "٣", "\0", "\n", "%00", "\ufeff"),
@@ -85,8 +90,8 @@ def test_every_route_refuses_parameters_it_does_not_know(server):
             known = [parameter["name"] for parameter in methods["get"].get("parameters", [])]
             reply = client.get(path, params={name: SOUND[name][0] for name in known} | {STRANGER: "3"})
             assert reply.status_code == 422, path
-            allowed = f"allowed are {', '.join(known)}" if known else "none is allowed here"
-            assert f"unknown parameter '{STRANGER}': {allowed}" in html.unescape(reply.text), path
+            allowed = f"choose from {', '.join(known)}" if known else "there are none here"
+            assert f"unknown parameter '{STRANGER}' ({allowed})" in html.unescape(reply.text), path
             if path != "/report":
                 assert reply.json()["field"] == STRANGER
 
@@ -104,7 +109,7 @@ def test_only_reading_is_allowed(server, method):
         ("/api/predict?train=D101", 422, "100"),
         ("/api/predict?test=D1..100,D1", 422, "100"),
         (f"/api/predict?train={'D' * 201}", 422, "200"),
-        (f"/api/ask?model=addition&a={'1' * 200}&b=1", 422, "allowed here are up to"),
+        (f"/api/ask?model=addition&a={'1' * 200}&b=1", 422, "up to 10 here"),
         ("/api/ask?model=runs/none&a=1&b=1", 404, "runs/none"),
         ("/api/ask?model=runs/torn&a=1&b=1", 409, "does not load"),
         ("/api/ask?model=addition&a=1", 422, "b is missing"),
@@ -144,6 +149,49 @@ def test_fifty_clients_at_once_get_right_answers(server):
         assert reply["predicted"] == str(expected[i].predicted)
         assert example["truth"] == str((99999 + i) % (i + 2))
         assert example["predicted"] == str((9999 + i) % (i + 2))
+
+
+def test_more_long_questions_than_the_queue_holds(server):
+    """The first are answered in order and know their place, the last are refused, and all else stays quick."""
+    digits, many = 1_000, 25
+    held = MAX_QUEUED_TOKENS // (2 * digits + 3)
+    long = {"model": "coupled-addition", "a": "7" * digits, "b": "9" * digits}
+    short = long | {"a": "1", "b": "2"}
+
+    async def ask(client: httpx.AsyncClient, told: list, enough: asyncio.Event) -> None:
+        async with client.stream("GET", "/api/ask", params=long) as reply:
+            lines = reply.aiter_lines()
+            events = [json.loads(await anext(lines))]
+            if reply.status_code == 200:
+                events.append(json.loads(await anext(lines)))
+            told.append((reply.status_code, events))
+            if len(told) == many:
+                enough.set()
+            await enough.wait()
+
+    async def crowd() -> list:
+        async with httpx.AsyncClient(base_url=server.address, timeout=120) as client:
+            assert (await client.get("/api/ask", params=short)).status_code == 200
+            told, enough = [], asyncio.Event()
+            asking = [asyncio.ensure_future(ask(client, told, enough)) for _ in range(many)]
+            while len(told) < many - held:
+                await asyncio.sleep(0.05)
+            for path in ("/api/explain", "/api/predict", "/api/check", "/api/runs", "/api/models", "/"):
+                assert (await client.get(path, timeout=20)).status_code == 200
+            await asyncio.gather(*asking)
+            # All of them have left: nobody is before this one.
+            lines = (await client.get("/api/ask", params=short, timeout=20)).text.splitlines()
+            assert json.loads(lines[-1])["answer"]["answered"] == "3"
+            return told
+
+    told = asyncio.run(crowd())
+    refused = [events[0]["error"] for status, events in told if status == 429]
+    accepted = [events for status, events in told if status == 200]
+    assert len(refused) + len(accepted) == many and held <= len(accepted) <= held + 2
+    assert all(error.startswith("too many questions are waiting (try again in about ") for error in refused)
+    assert all(set(events[0]) == {"problem"} for events in accepted)
+    places = [events[1]["waiting"]["position"] for events in accepted if "waiting" in events[1]]
+    assert len(places) >= held - 2 and len(set(places)) > held / 2
 
 
 def test_an_answer_comes_token_by_token_with_probabilities(server):
@@ -198,8 +246,17 @@ def test_a_report_on_chosen_runs(server):
     assert reply.status_code == 200 and reply.text.lstrip().lower().startswith("<!doctype html")
 
 
-def test_ctrl_c_stops_it():
-    with serving() as running:
+LONG = {"operation": "mul", "modulus": "19997", "test": "D5..40"}
+
+
+def ignore_interrupts() -> None:
+    """As a shell does for what runs in its background."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@pytest.mark.parametrize("before", [None, ignore_interrupts])
+def test_ctrl_c_stops_it(before):
+    with serving(preexec_fn=before) as running:
         with running.client() as client:
             assert client.get("/api/explain").status_code == 200
         assert stop(running) == 130
@@ -207,15 +264,54 @@ def test_ctrl_c_stops_it():
             httpx.get(running.address)
 
 
+@pytest.mark.parametrize("before", [None, ignore_interrupts])
+def test_ctrl_c_stops_it_at_once(before):
+    """Also while it still starts."""
+    with serving(preexec_fn=before) as running:
+        assert stop(running) == 130
+
+
 def test_ctrl_c_stops_it_while_it_works():
-    parameters = {"operation": "mul", "modulus": "19997", "test": "D5..40"}
     with serving() as running, running.client() as client, ThreadPoolExecutor(1) as pool:
         client.get("/api/explain")
-        asking = pool.submit(client.get, "/api/predict", params=parameters)
-        time.sleep(0.3)
+        asking = pool.submit(client.get, "/api/predict", params=LONG)
+        wait_for(lambda: len(busy(children(running.process.pid))) == 1)
         assert not asking.done()
         assert stop(running) == 130
         assert asking.exception(timeout=10) or asking.result().status_code >= 400
+        assert running.process.stdout.read() == "stopped\n"
+
+
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM])
+def test_no_worker_outlives_its_server(by):
+    """Not even one that counts, of a server that could not say goodbye."""
+    with serving() as running, running.client() as client, ThreadPoolExecutor(1) as pool:
+        client.get("/api/explain")
+        asking = pool.submit(client.get, "/api/predict", params=LONG)
+        workers = children(running.process.pid)
+        assert len(workers) >= 2
+        wait_for(lambda: len(busy(workers)) == 1)
+        assert stop(running, by) == -by
+        wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+        assert asking.exception(timeout=10) or asking.result().status_code >= 400
+
+
+def busy(processes: set[int]) -> list[int]:
+    """Those that have computed for more than their start takes."""
+    ticks = os.sysconf("SC_CLK_TCK")
+
+    def seconds(pid: int) -> float:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / ticks
+
+    return [pid for pid in processes if seconds(pid) > 2]
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it does not come to that"
+        time.sleep(0.05)
 
 
 def test_a_port_in_use_is_one_line_and_exit_code_2(capsys):
@@ -226,13 +322,23 @@ def test_a_port_in_use_is_one_line_and_exit_code_2(capsys):
     assert "port" in line and "--port 0" in line
 
 
+@pytest.mark.parametrize("host", ["a" * 300, "no..such", "nowhere.invalid"])
+def test_a_host_that_is_none_is_one_line_and_exit_code_2(capsys, host):
+    with pytest.raises(SystemExit) as refused:
+        main(["explore", "--no-browser", "--port", "0", "--host", host])
+    assert refused.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "host" in line or "cannot serve at" in line
+    assert len(line) < 200
+
+
 def test_a_folder_that_is_not_there_is_one_line_and_exit_code_2(tmp_path):
     missing = tmp_path / "missing"
     command = [sys.executable, "-m", "lengthwise.cli", "explore", "--no-browser", "--port", "0", "--runs", missing]
     ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     assert ended.returncode == 2 and not ended.stdout
     (line,) = ended.stderr.splitlines()
-    assert f"no folder {missing}" in line and "allowed" in line
+    assert f"no folder {missing}" in line and "--runs" in line
 
 
 def test_the_list_of_runs_says_how_many_are_left_out(crowded):

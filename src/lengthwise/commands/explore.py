@@ -1,14 +1,18 @@
 """lengthwise explore: a page to play with predictions, trained models and runs."""
 
+import logging
+import signal
+import socket
 import sys
 import threading
 import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
 
-from lengthwise.explorer.catalogue import DEFAULT_ROOTS
+from lengthwise.errors import InputError
+from lengthwise.explorer.runs import DEFAULT_ROOTS
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
+MAX_PORT = 65_535
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,10 +32,13 @@ class Explore:
     """Whether to open the page in a browser."""
 
     def run(self) -> None:
+        # A shell starts what runs in its background with Ctrl-C ignored; this server always stops.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         import uvicorn
 
         from lengthwise.explorer.app import create_app
-        from lengthwise.explorer.listen import listen
+        from lengthwise.explorer.guard import LOOPBACK
 
         app = create_app(self.runs, self.host)
         listening = listen(self.host, self.port)
@@ -43,4 +50,27 @@ class Explore:
         if self.browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1, access_log=False)
-        uvicorn.Server(config).run(sockets=[listening])
+        server = uvicorn.Server(config)
+        # What Ctrl-C cuts off is no error.
+        logging.getLogger("uvicorn.error").addFilter(lambda _: not server.should_exit)
+        server.run(sockets=[listening])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket to serve at, or one clear line why there is none."""
+    if not 0 <= port <= MAX_PORT:
+        raise InputError(f"port {port} is out of range (0 to {MAX_PORT})")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        # From here on a browser that comes early waits instead of being refused.
+        listening.listen()
+    except UnicodeError:
+        raise InputError(f"{host[:40] + '…'!r} is not a host name (for --host)") from None
+    except OSError as error:
+        raise InputError(
+            f"cannot serve at {host} port {port}: {error.strerror}; --port 0 takes any free port"
+        ) from None
+    return listening

@@ -3,44 +3,49 @@
 Whatever takes long to import is imported by the requests that need it, so that the server starts at once.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import APIRouter, Depends, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from fastapi.staticfiles import StaticFiles
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from lengthwise.errors import InputError
-from lengthwise.explorer.ask_api import ask_routes
-from lengthwise.explorer.catalogue import Catalogue
+from lengthwise.explorer import models, runs, schema
+from lengthwise.explorer.bounds import RefusedError
 from lengthwise.explorer.guard import Guard
-from lengthwise.explorer.models import Models
-from lengthwise.explorer.parameters import refuse_unknown
-from lengthwise.explorer.predict_api import predict_routes
-from lengthwise.explorer.refusal import RefusedError
-from lengthwise.explorer.runs_api import runs_routes
-from lengthwise.explorer.schema import Problem
-from lengthwise.explorer.workers import Workers
+from lengthwise.explorer.runs import Catalogue
+from lengthwise.explorer.workers import Workers, while_connected
+
+if TYPE_CHECKING:
+    from lengthwise.explorer.ask import Sheet
 
 PAGE = Path(__file__).parent / "page"
+SHOWN = 40
+"""Characters of a parameter that a refusal repeats."""
 
 DESCRIPTION = """\
 Predictions, trained models and run folders of lengthwise. All requests are GET. A request that is refused gets
 a 4xx status and says why: {"error", "field"}."""
 
+NoParameters = Annotated[schema.Query, Query()]
+
 
 def create_app(roots: Sequence[Path], host: str = "127.0.0.1") -> FastAPI:
-    workers, models, catalogue = Workers(), Models(), Catalogue(roots)
+    workers, catalogue = Workers(), Catalogue(roots)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        await workers.start()
+        starting = asyncio.ensure_future(workers.start())
         yield
-        await workers.end()
+        starting.cancel()
 
     app = FastAPI(
         title="lengthwise explore",
@@ -49,17 +54,123 @@ def create_app(roots: Sequence[Path], host: str = "127.0.0.1") -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
-        dependencies=[Depends(refuse_unknown)],
-        responses={422: {"model": Problem}, 404: {"model": Problem}},
+        responses={status: {"model": schema.Problem} for status in (404, 422, 429)},
     )
     app.add_middleware(Guard, host=host)
     app.add_exception_handler(InputError, _refuse)
     app.add_exception_handler(RequestValidationError, _refuse_parameter)
     app.add_exception_handler(HTTPException, _refuse_path)
-    for routes in (predict_routes(workers), ask_routes(catalogue, models), runs_routes(catalogue, workers)):
+    for routes in (predict_routes(workers), ask_routes(catalogue), runs_routes(catalogue, workers)):
         app.include_router(routes)
     app.mount("/", StaticFiles(directory=PAGE, html=True))
     return app
+
+
+def predict_routes(workers: Workers) -> APIRouter:
+    router = APIRouter(tags=["predict"])
+
+    @router.get("/api/check", response_model=schema.Check)
+    async def check(request: Request, query: Annotated[schema.CheckQuery, Query()]) -> Any:
+        """Whether the other two would accept this, for a form that is being filled in. Never refuses."""
+        return await while_connected(request, workers.call("check", **query.model_dump()))
+
+    @router.get("/api/explain", response_model=schema.Explanation)
+    async def explain(request: Request, query: Annotated[schema.ExplainQuery, Query()]) -> Any:
+        """Which function a model will learn, why, and an example: of operands a and b, or drawn."""
+        return await while_connected(request, workers.call("explain", **query.model_dump()))
+
+    @router.get("/api/predict", response_model=schema.Rows)
+    async def predict(request: Request, query: Annotated[schema.PredictQuery, Query()]) -> Any:
+        """The exact accuracy on each test domain; without `test`, on lengths 1 to five above the trained ones."""
+        return await while_connected(request, workers.call("predict", **query.model_dump()))
+
+    return router
+
+
+class Question(NamedTuple):
+    problem: "Sheet"
+    ticket: models.Ticket
+
+
+def ask_routes(catalogue: Catalogue) -> APIRouter:
+    router, loaded, queue = APIRouter(tags=["ask"]), models.Models(), models.Queue()
+
+    async def queued(query: Annotated[schema.AskQuery, Query()]) -> AsyncIterator[Question]:
+        """A problem with its place in the queue, kept until the reply is sent."""
+        run = await loaded.get(await run_in_threadpool(catalogue.model, query.model))
+        from lengthwise.explorer.ask import read_problem
+
+        problem = await run_in_threadpool(read_problem, run, query.a, query.b)
+        with queue.join(problem.prompt_length) as ticket:
+            yield Question(problem, ticket)
+
+    asked = Depends(queued)
+
+    @router.get("/api/models")
+    def list_models(query: NoParameters) -> schema.ModelList:
+        """Models that can be asked: shipped ones, and runs with a checkpoint."""
+        return schema.ModelList(models=[models.describe(*entry) for entry in catalogue.models().items()])
+
+    @router.get("/api/ask", response_class=StreamingResponse)
+    async def ask(question: Annotated[Question, asked]) -> StreamingResponse:
+        """The answer as it is written, a line of JSON each: first {"problem"}, then {"waiting"} every second while
+        other questions are before it, {"token"} for each token with its probability, and last {"answer"}, or
+        {"error"} where it takes too long."""
+        from lengthwise.explorer.ask import answer_lines
+
+        async def lines() -> AsyncIterator[str]:
+            async for line in answer_lines(question.problem, queue.waiting(question.ticket)):
+                yield line
+            queue.answered(question.ticket)
+
+        return StreamingResponse(lines(), media_type="application/x-ndjson")
+
+    @router.get("/api/attention")
+    async def attention(request: Request, question: Annotated[Question, asked]) -> schema.Attention:
+        """What each token of the answer attended to when it was written."""
+        from lengthwise.explorer.ask import attention
+
+        await while_connected(request, question.ticket.turn.wait())
+        return await while_connected(request, attention(question.problem))
+
+    @router.get("/api/dependence")
+    async def dependence(request: Request, question: Annotated[Question, asked]) -> schema.Dependence:
+        """Which digits of the operands change each token of the answer when they are replaced."""
+        from lengthwise.explorer.ask import dependence
+
+        await while_connected(request, question.ticket.turn.wait())
+        return await while_connected(request, dependence(question.problem))
+
+    return router
+
+
+def runs_routes(catalogue: Catalogue, workers: Workers) -> APIRouter:
+    router = APIRouter(tags=["runs"])
+
+    @router.get("/api/runs")
+    def list_runs(query: NoParameters) -> schema.RunList:
+        """The run folders."""
+        return catalogue.summaries()
+
+    @router.get("/api/points")
+    def points(query: Annotated[schema.PointsQuery, Query()]) -> schema.Points:
+        """Loss and accuracy that a run has recorded since, for a picture that grows."""
+        return runs.points(catalogue.run(query.run), query.offset)
+
+    @router.get("/api/verdicts", response_model=schema.Judgement)
+    async def verdicts(request: Request, query: Annotated[schema.RunQuery, Query()]) -> Any:
+        """Prediction against measurement at the last step recorded."""
+        path = await run_in_threadpool(catalogue.run, query.run)
+        return await while_connected(request, workers.call("judge", path=str(path)))
+
+    @router.get("/report", response_class=HTMLResponse)
+    async def report(request: Request, query: Annotated[schema.ReportQuery, Query()]) -> HTMLResponse:
+        """The report on some runs, one file that can be kept."""
+        paths = [str(await run_in_threadpool(catalogue.run, name)) for name in dict.fromkeys(query.run)]
+        reply = await while_connected(request, workers.call("report", paths=paths))
+        return HTMLResponse(reply["html"])
+
+    return router
 
 
 def _refuse(request: Request, error: Exception) -> Response:
@@ -67,24 +178,30 @@ def _refuse(request: Request, error: Exception) -> Response:
     if request.url.path == "/report":
         # A page of its own, so its reader sees it as one.
         return HTMLResponse(f"<!doctype html><title>No report</title><p>No report: {escape(str(error))}", status)
-    return _problem(str(error), field, status)
+    return JSONResponse({"error": str(error), "field": field}, status)
 
 
-def _refuse_parameter(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
-    field, message = str(first["loc"][1]), first["msg"]
-    if first["type"] == "missing":
-        return _problem(f"{field} is missing", field, 422)
-    given = str(first["input"])
-    shown = given if len(given) <= 40 else f"{given[:40]}…"
-    return _problem(f"{field} is {shown!r}: {message[0].lower()}{message[1:]}", field, 422)
-
-
-def _refuse_path(request: Request, error: Exception) -> JSONResponse:
+def _refuse_path(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return _problem(str(error.detail), None, error.status_code)
+    return _refuse(request, RefusedError(error.detail, status=error.status_code))
 
 
-def _problem(message: str, field: str | None, status: int) -> JSONResponse:
-    return JSONResponse({"error": message, "field": field}, status)
+def _refuse_parameter(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    # What is missing may have been misspelt.
+    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+    field, message = _shortened(first["loc"][1]), first["msg"]
+    if first["type"] == "missing":
+        why = f"{field} is missing"
+    elif first["type"] == "extra_forbidden":
+        known = request.app.openapi()["paths"][request.url.path]["get"].get("parameters", [])
+        names = ", ".join(parameter["name"] for parameter in known)
+        why = f"unknown parameter {field!r} ({f'choose from {names}' if names else 'there are none here'})"
+    else:
+        why = f"{field} is {_shortened(first['input'])!r}: {message[0].lower()}{message[1:]}"
+    return _refuse(request, RefusedError(why, field=field))
+
+
+def _shortened(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"

@@ -1,10 +1,15 @@
-"""The bounds of a request. Each is told to whoever exceeds it."""
+"""The bounds of a request, and the error that refuses one. Whoever exceeds a bound is told what it is."""
+
+from lengthwise.errors import InputError
+
+MAX_TEXT = 200
+"""Characters of anything typed, and of what is wrong with a folder."""
+
+MAX_NAME = 1_000
+"""Characters in the name of a run: up to four folders."""
 
 MAX_DIGITS = 100
 """Digits of an operand, and length of a domain, in a prediction."""
-
-MAX_TEXT = 200
-"""Characters of anything typed."""
 
 MAX_ROWS = 100
 """Test domains of one prediction."""
@@ -20,10 +25,22 @@ WORK_SECONDS = {"check": 5.0, "explain": 5.0, "predict": 20.0, "judge": 20.0, "r
 WAIT_SECONDS = 20.0
 """Time that work may wait for its turn."""
 
+MAX_OPERAND_TEXT = 10_000
+"""Characters of a number that a model is asked about."""
+
+MAX_QUEUED_TOKENS = 40_000
+"""Tokens of the problems that wait for models: 19 sums of 1,000 digits, or hundreds of short ones."""
+
+ANSWER_SECONDS = 60.0
+"""Time that an answer may take."""
+
+LOOK_SECONDS = 20.0
+"""Time that writing an answer to look into may take, and replacing its digits."""
+
 MAX_DEPENDENCE_TOKENS = 500
 """Tokens of a problem and its answer up to which each of its digits is replaced: a sum of 165 digits.
-A small model takes 1 s for 100 digits on one core. Wrong answers are written token by token: one that errs takes
-longer, and may meet LOOK_SECONDS first, as larger ones do."""
+A small model takes 1 s for 100 digits on one core. Wrong answers are written token by token: a model that errs
+takes longer, and may meet LOOK_SECONDS first, as larger ones do."""
 
 MAX_ATTENTION_TOKENS = 3_100
 """Tokens of a problem and its answer up to which attention is shown: a sum of 1,000 digits. It takes one pass."""
@@ -31,11 +48,8 @@ MAX_ATTENTION_TOKENS = 3_100
 LEAST_ATTENTION = 0.005
 """Attention that is told; less is shown as none."""
 
-ANSWER_SECONDS = 60.0
-"""Time that an answer may take."""
-
-LOOK_SECONDS = 20.0
-"""Time that a look inside may take."""
+LOADED_MODELS = 4
+"""Models kept in memory."""
 
 MAX_LISTED = 1_000
 """Run folders listed. The page reads the list every 2.5 s, which takes 0.3 s for so many."""
@@ -43,8 +57,35 @@ MAX_LISTED = 1_000
 MAX_COMPARED = 50
 """Run folders in one report."""
 
+MAX_FILE_BYTES = 2**20
+"""Size of a config or status file that is read."""
+
 RECORD_BYTES = 2**20
 """How much of a run's records is read for one reply."""
 
-LOADED_MODELS = 4
-"""Models kept in memory."""
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+class RefusedError(InputError):
+    """Why a request is refused, which of its parameters is to blame, and the HTTP status."""
+
+    def __init__(self, message: str, *, field: str | None = None, status: int = 422) -> None:
+        super().__init__(message)
+        self.field, self.status = field, status
+
+
+def read_number(text: str, base: int, width: int, field: str) -> int:
+    """A natural number as people type it, of up to `width` digits; blanks between them do not matter.
+
+    >>> read_number("12 345", 10, 6, "a"), read_number("FF", 16, 2, "b")
+    (12345, 255)
+    """
+    digits = "".join(text.split()).lower()
+    if not digits:
+        raise RefusedError("type a number here", field=field)
+    invalid = next((c for c in digits if c not in DIGITS[:base]), None)
+    if invalid is not None:
+        raise RefusedError(f"{invalid!r} is not a digit in base {base} (0 to {DIGITS[base - 1]})", field=field)
+    if len(digits) > width:
+        raise RefusedError(f"{len(digits)} digits are too many (up to {width} here)", field=field)
+    return int(digits, base)

@@ -1,4 +1,8 @@
-"""What every request passes: only names of this machine as Host, and headers that keep a page to itself."""
+"""What every request passes: it must name this server and come from its own page; replies keep to themselves.
+
+Starlette's TrustedHostMiddleware knows names from a list alone. A server bound to all addresses is reached under
+any of them, which is no list, and a wildcard would let in every name that another site points at this machine.
+"""
 
 import ipaddress
 import socket
@@ -23,8 +27,6 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Guard:
-    """Another site's page cannot reach the server under its own name, whatever address that name has."""
-
     def __init__(self, app: ASGIApp, host: str) -> None:
         self.app, self.host = app, host
 
@@ -42,12 +44,14 @@ class Guard:
                 headers["Referrer-Policy"] = "no-referrer"
             await send(message)
 
-        named = Headers(scope=scope).get("host", "")
+        headers, reply = Headers(scope=scope), self.app
+        named = headers.get("host", "")
         if not known_host(named, self.host):
-            why = f"host {named!r} is not this server: allowed is {self.host} or localhost"
-            refused = JSONResponse({"error": why, "field": None}, 400)
-            return await refused(scope, receive, send_with_headers)
-        return await self.app(scope, receive, send_with_headers)
+            why = f"unknown host {named!r} (choose from {self.host}, localhost)"
+            reply = JSONResponse({"error": why, "field": None}, 400)
+        elif from_elsewhere(headers, scope["path"]):
+            reply = JSONResponse({"error": "requests from other sites are refused", "field": None}, 403)
+        return await reply(scope, receive, send_with_headers)
 
 
 def known_host(header: str, bound: str) -> bool:
@@ -63,6 +67,14 @@ def known_host(header: str, bound: str) -> bool:
         return False
     # Bound to all addresses: any of them will do, as a number, and this machine's own name.
     return _is_address(name) or name == socket.gethostname().lower()
+
+
+def from_elsewhere(headers: Headers, path: str) -> bool:
+    """Whether another site's page asks. Browsers say so; a link that opens the page itself may stand anywhere."""
+    if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        return not (path == "/" and headers.get("sec-fetch-dest") == "document")
+    origin = headers.get("origin")
+    return origin is not None and origin.partition("://")[2] != headers["host"]
 
 
 def _without_port(header: str) -> str:

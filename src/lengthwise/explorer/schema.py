@@ -1,26 +1,104 @@
-"""What the API replies, for its description at /openapi.json."""
+"""What the API is asked and what it replies: FastAPI checks both, and /openapi.json describes them."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from lengthwise.explorer.bounds import LEAST_ATTENTION, MAX_LISTED
+from lengthwise.arithmetic.task import MAX_BASE, MIN_BASE
+from lengthwise.explorer.bounds import (
+    LEAST_ATTENTION,
+    MAX_COMPARED,
+    MAX_DIGITS,
+    MAX_LISTED,
+    MAX_MODULUS,
+    MAX_NAME,
+    MAX_OPERAND_TEXT,
+    MAX_PRODUCT_MODULUS,
+    MAX_TEXT,
+)
+
+Text = Annotated[str, Field(max_length=MAX_TEXT)]
+Operand = Annotated[str, Field(max_length=MAX_OPERAND_TEXT, description="A number in the model's base.")]
+RunName = Annotated[str, Field(max_length=MAX_NAME, description="A name that /api/runs lists.")]
 
 
-class Problem(BaseModel):
+class Query(BaseModel):
+    """The parameters of a request. A misspelt one is refused, never ignored."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+
+class Setting(Query):
+    """What a model learns, as it was typed. An empty text stands for the usual choice."""
+
+    operation: Text = "add"
+    """add or mul."""
+    modulus: Text = Field(
+        default="", description=f"1 to {MAX_MODULUS}, for mul to {MAX_PRODUCT_MODULUS}; empty: none."
+    )
+    base: Text = Field(default="10", description=f"{MIN_BASE} to {MAX_BASE}.")
+    train: Text = Field(
+        default="D4", description=f"Training domain, as D4 or D1..4, of up to {MAX_DIGITS} digits."
+    )
+    encoding: Text = "learned"
+    """Positional encoding."""
+    layout: Text = ""
+    """Empty: the encoding's natural one."""
+
+
+class CheckQuery(Setting):
+    test: Text = ""
+    a: Text = ""
+    b: Text = ""
+
+
+class ExplainQuery(Setting):
+    a: Text = ""
+    b: Text = ""
+    draw: int = Field(default=0, ge=0, le=10**9)
+
+
+class PredictQuery(Setting):
+    test: Text = ""
+
+
+class AskQuery(Query):
+    model: Annotated[str, Field(max_length=MAX_NAME)]
+    """A name that /api/models lists."""
+    a: Operand
+    b: Operand
+
+
+class RunQuery(Query):
+    run: RunName
+
+
+class PointsQuery(RunQuery):
+    offset: int = Field(default=0, ge=0, le=2**53)
+
+
+class ReportQuery(Query):
+    run: list[RunName] = Field(min_length=1, max_length=MAX_COMPARED)
+
+
+class Reply(BaseModel):
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class Problem(Reply):
     """Why a request was refused."""
 
     error: str
-    field: str | None = Field(description="The parameter that is to blame, where it is one.")
+    field: str | None
+    """The parameter that is to blame, where it is one."""
 
 
-class Check(BaseModel):
+class Check(Reply):
+    problem: Problem | None
     """What is wrong with a question, or null."""
 
-    problem: Problem | None
 
-
-class Example(BaseModel):
+class Example(Reply):
     """Numbers are text in the task's base."""
 
     a: str
@@ -30,16 +108,18 @@ class Example(BaseModel):
     predicted: str | None
 
 
-class Explanation(BaseModel):
+class Explanation(Reply):
     """Which function a model will learn, and why."""
 
     task: str
     symbol: str
     base: int
     train: str
-    trained_length: int = Field(description="Digits of the longest operand in training.")
+    trained_length: int
+    """Digits of the longest operand in training."""
     layout: str
-    hypothesis: str | None = Field(description="The function on longer operands: truth, truncated:4, windowed:5.")
+    hypothesis: str | None
+    """The function on longer operands: truth, truncated:4, windowed:5."""
     headline: str
     formula: str | None
     rule: str
@@ -48,20 +128,22 @@ class Explanation(BaseModel):
     example: Example
 
 
-class Row(BaseModel):
+class Row(Reply):
     domain: str
     length: int
     hypothesis: str | None
     rule: str
     within_theorem: bool
     generalizes: bool | None
-    accuracy: str | None = Field(description="An exact fraction.")
+    accuracy: str | None
+    """An exact fraction."""
     percent: float | None
-    shown: str = Field(description="Percent, with as many digits as keep it from a false 0 or 100.")
+    shown: str
+    """Percent, with as many digits as keep it from a false 0 or 100."""
     paper_percent: float | None
 
 
-class Rows(BaseModel):
+class Rows(Reply):
     task: str
     base: int
     train: str
@@ -71,97 +153,106 @@ class Rows(BaseModel):
     rows: list[Row]
 
 
-class Model(BaseModel):
-    """A model that can be asked. `error` says why one cannot."""
+class Described(Reply):
+    """A run folder as its config describes it."""
 
     name: str
-    shipped: bool
     error: str | None = None
+    """What is wrong with a folder that cannot be read; all else is then empty."""
     task: str = ""
-    symbol: str = ""
     base: int = 10
     train: str = ""
-    trained_lengths: tuple[tuple[int, int], tuple[int, int]] = Field(
-        ((0, 0), (0, 0)), description="The fewest and the most digits of a in training, and those of b."
-    )
     encoding: str = ""
     layout: str = ""
     seed: int = 0
-    operand_digits: int = Field(0, description="The longest operand it accepts.")
+
+
+class Model(Described):
+    """A model that can be asked."""
+
+    shipped: bool
+    symbol: str = ""
+    trained_lengths: tuple[tuple[int, int], tuple[int, int]] = ((0, 0), (0, 0))
+    """The fewest and the most digits of a in training, and those of b."""
+    operand_digits: int = 0
+    """The longest operand it accepts."""
     headline: str = ""
 
 
-class ModelList(BaseModel):
+class ModelList(Reply):
     models: list[Model]
 
 
-class AttentionReply(BaseModel):
-    tokens: list[str] = Field(description="All that was read and written.")
+class Attention(Reply):
+    tokens: list[str]
+    """All that was read and written."""
     prompt_length: int
-    places: list[tuple[str, int] | None] = Field(
-        description="For each token read, the operand and significance of a digit: [b, 1] is b's last."
-    )
+    places: list[tuple[str, int] | None]
+    """For each token read, the operand and significance of a digit: [b, 1] is b's last."""
     layers: list[list[list[tuple[int, float]]]] = Field(
         description="For each layer and each token of the answer, the places that the one that wrote it attends "
         f"to, and how much, averaged over heads. Less than {LEAST_ATTENTION} is left out."
     )
-    nothing: list[list[float]] | None = Field(
-        description="For each layer and each token of the answer, the attention that counts for nothing: on no "
-        "token, or too faint. Null for models where all counts: the attention to all tokens is then one together."
-    )
-    sharpest: int = Field(description="The layer, counted from 0, that attends to the fewest tokens.")
-    no_dependence: str | None = Field(description="Why /api/dependence refuses this problem, where it does.")
+    nothing: list[list[float]] | None
+    """For each layer and each token of the answer, the attention that counts for nothing: on no token, or too
+    faint. Null for models where all counts: the attention to all tokens is then one together."""
+    sharpest: int
+    """The layer, counted from 0, that attends to the fewest tokens."""
+    no_dependence: str | None
+    """Why /api/dependence refuses this problem, where it does."""
 
 
-class CauseReply(BaseModel):
+class Cause(Reply):
+    """A digit of an operand, and what replacing it changes."""
+
     operand: str
-    significance: int = Field(description="1 is the last digit.")
+    significance: int
+    """1 is the last digit."""
     digit: str
-    changes: list[float] = Field(description="For each token of the answer, the share that change it.")
+    changes: list[float]
+    """For each token of the answer, the share of replacements that change it."""
 
 
-class DependenceReply(BaseModel):
-    causes: list[CauseReply]
+class Dependence(Reply):
+    causes: list[Cause]
 
 
-class RunSummary(BaseModel):
-    name: str
-    error: str | None
-    status: str | None
-    task: str = ""
-    base: int = 10
-    train: str = ""
-    encoding: str = ""
-    layout: str = ""
-    seed: int = 0
+class RunSummary(Described):
+    status: str | None = None
     steps: int = 0
-    tests: list[str] = []
-    group: str = Field("", description="Equal for runs that differ in their seed alone.")
+    tests: tuple[str, ...] = ()
+    group: str = ""
+    """Equal for runs that differ in their seed alone."""
     records_size: int = 0
     has_model: bool = False
 
 
-class RunList(BaseModel):
+class RunList(Reply):
     runs: list[RunSummary]
     left_out: int = Field(description=f"How many more there are: {MAX_LISTED:,} are listed at most.")
 
 
-class Point(BaseModel):
+class Point(Reply):
     step: int
     domain: str
-    metric: str = Field(description="train_loss or exact, the share of right answers.")
+    metric: str
+    """train_loss or exact, the share of right answers."""
     value: float
 
 
-class Points(BaseModel):
+class Points(Reply):
     points: list[Point]
-    restarted: bool = Field(description="The records were cut since: forget the points before these.")
-    offset: int = Field(description="Ask for what comes after this next time.")
+    restarted: bool
+    """The records were cut since: forget the points before these."""
+    offset: int
+    """Ask for what comes after this next time."""
     more: bool
     status: str | None
 
 
-class Judgement(BaseModel):
+class Judgement(Reply):
     step: int | None
-    verdicts: list[dict[str, Any]] = Field(description="As lengthwise evaluate --json prints them.")
-    why: str | None = Field(description="Why there are none yet.")
+    verdicts: list[dict[str, Any]]
+    """As lengthwise evaluate --json prints them."""
+    why: str | None
+    """Why there are none yet."""

@@ -1,110 +1,123 @@
-"""A few worker processes: each does one thing at a time, and is ended where that takes too long or is unwanted."""
+"""Long work, theory and verdicts, in processes of its own that can be stopped at any time.
+
+Each kind of work has places of its own, so that long predictions never keep the rest waiting.
+"""
 
 import asyncio
-import json
+import os
+import signal
 import sys
-from typing import Any
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from starlette.requests import Request
+import anyio
+from anyio import to_process
 
-from lengthwise.explorer.bounds import WAIT_SECONDS, WORK_SECONDS
-from lengthwise.explorer.refusal import RefusedError
+from lengthwise.errors import InputError
+from lengthwise.explorer.bounds import WAIT_SECONDS, WORK_SECONDS, RefusedError
 
-REPLY_BYTES = 2**24
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+T = TypeVar("T")
+
+KINDS = {"check": "form", "explain": "form", "predict": "predict", "judge": "runs", "report": "runs"}
+PLACES = {"form": 1, "predict": 2, "runs": 1}
+"""How many do work of each kind at the same time."""
+
 COMMANDS = {"judge": "evaluate", "report": "report"}
 """Where the command line does the same without a bound; else it is `predict`."""
 
 
-class Worker:
-    def __init__(self) -> None:
-        self._process: asyncio.subprocess.Process | None = None
-
-    async def start(self) -> asyncio.subprocess.Process:
-        if self._process is None or self._process.returncode is not None:
-            self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "lengthwise.explorer.worker"),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                limit=REPLY_BYTES,
-                # Ctrl-C is for the server, which ends its workers itself.
-                start_new_session=True,
-            )
-        return self._process
-
-    async def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        process = await self.start()
-        assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(json.dumps({"call": name, "arguments": arguments}).encode() + b"\n")
-        await process.stdin.drain()
-        line = await process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"the worker died while it did {name}")
-        return json.loads(line)
-
-    async def end(self) -> None:
-        if self._process is not None and self._process.returncode is None:
-            self._process.kill()
-            await self._process.wait()
-
-
 class Workers:
-    def __init__(self, count: int = 2) -> None:
-        self._all = [Worker() for _ in range(count)]
-        self._idle: asyncio.LifoQueue[Worker] = asyncio.LifoQueue()
-        for worker in self._all:
-            self._idle.put_nowait(worker)
+    def __init__(self) -> None:
+        self._places = {kind: asyncio.Semaphore(count) for kind, count in PLACES.items()}
 
     async def start(self) -> None:
-        await asyncio.gather(*(worker.start() for worker in self._all))
+        """Have the processes ready that a page needs first."""
+        from lengthwise.explorer.schema import CheckQuery, PredictQuery
 
-    async def end(self) -> None:
-        await asyncio.gather(*(worker.end() for worker in self._all))
+        await asyncio.gather(
+            self.call("check", **CheckQuery().model_dump()), self.call("predict", **PredictQuery().model_dump())
+        )
 
-    async def call(self, request: Request, name: str, **arguments: Any) -> dict[str, Any]:
-        """The reply to a call; work that nobody waits for any more is ended."""
-        work = asyncio.ensure_future(self._work(name, arguments))
-        gone = asyncio.ensure_future(_disconnected(request))
+    async def call(self, name: str, **arguments: Any) -> dict[str, Any]:
+        """The result of work, which is ended where it takes too long or its caller is cancelled."""
+        places, seconds = self._places[KINDS[name]], WORK_SECONDS[name]
         try:
-            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                raise RefusedError("nobody waits for this any more", status=499)
-            reply = work.result()
-        finally:
-            await _cancelled(work, gone)
-        if "error" in reply:
-            raise RefusedError(reply["error"], field=reply["field"])
-        return reply["result"]
-
-    async def _work(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        try:
-            worker = await asyncio.wait_for(self._idle.get(), WAIT_SECONDS)
+            with anyio.fail_after(WAIT_SECONDS):
+                await places.acquire()
         except TimeoutError:
-            raise RefusedError(
-                f"too much is being asked: waited {WAIT_SECONDS:g} s for a turn", status=429
-            ) from None
-        done, seconds = False, WORK_SECONDS[name]
+            why = f"too many requests: this one waited {WAIT_SECONDS:g} s for its turn (try again later)"
+            raise RefusedError(why, status=429) from None
         try:
-            async with asyncio.timeout(seconds):
-                reply = await worker.call(name, arguments)
-            done = True
-            return reply
+            with anyio.fail_after(seconds):
+                limiter = anyio.CapacityLimiter(1)
+                return await to_process.run_sync(
+                    work, os.getpid(), name, arguments, cancellable=True, limiter=limiter
+                )
         except TimeoutError:
             raise RefusedError(
                 f"this takes longer than the {seconds:g} s allowed here: ask for less, as a smaller modulus, or "
                 f"ask lengthwise {COMMANDS.get(name, 'predict')}, which takes its time"
             ) from None
+        except anyio.BrokenWorkerProcess:
+            raise RefusedError(f"the process that did this ({name}) died: try again", status=503) from None
         finally:
-            if not done:
-                await worker.end()
-            self._idle.put_nowait(worker)
+            places.release()
 
 
-async def _disconnected(request: Request) -> None:
-    while not await request.is_disconnected():
-        await asyncio.sleep(0.1)
+async def while_connected(request: "Request", work: Awaitable[T]) -> T:
+    """The result of work, which is cancelled once nobody waits for it any more."""
+
+    async def cancel_when_gone(scope: anyio.CancelScope) -> None:
+        while not await request.is_disconnected():
+            await asyncio.sleep(0.1)
+        scope.cancel()
+
+    with anyio.CancelScope() as scope:
+        watching = asyncio.ensure_future(cancel_when_gone(scope))
+        try:
+            return await work
+        finally:
+            watching.cancel()
+    raise RefusedError("the client has disconnected", status=499)
 
 
-async def _cancelled(*tasks: asyncio.Future[Any]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+def work(server: int, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """What a worker process does."""
+    _belong_to(server)
+    try:
+        return _function(name)(**arguments)
+    except InputError:
+        raise
+    except Exception as error:  # one broken run must not take the page with it
+        raise InputError(f"{name} went wrong: {type(error).__name__}: {error}") from None
+
+
+def _function(name: str) -> Callable[..., dict[str, Any]]:
+    if KINDS[name] == "runs":
+        # Reading records takes libraries that a first prediction should not wait for.
+        from lengthwise.explorer import runs
+
+        return {"judge": runs.judge, "report": runs.report}[name]
+    from lengthwise.explorer import predict
+
+    return {"check": predict.check, "explain": predict.explain, "predict": predict.predict_rows}[name]
+
+
+@cache
+def _belong_to(server: int) -> None:
+    """End with the server, however that ends. Ctrl-C is for the server, which ends its workers itself."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.set_int_max_str_digits(0)
+    threading.Thread(target=_end_with, args=(server,), daemon=True).start()
+
+
+def _end_with(server: int) -> None:
+    while os.getppid() == server:
+        time.sleep(0.5)
+    os._exit(1)

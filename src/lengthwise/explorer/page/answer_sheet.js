@@ -16,6 +16,7 @@ export class AnswerSheet {
     this.a = clean(question.a);
     this.b = clean(question.b);
     this.tokens = [];
+    this.waiting = "the model is being loaded…";
     this.buttons = new Map();
     // The answer's digits, the most significant first, and zeros that may only fill up its width.
     this.digits = [];
@@ -28,7 +29,7 @@ export class AnswerSheet {
   rows() {
     const [ofA, ofB] = this.model.trained_lengths,
       sign = this.model.symbol === "*" ? "×" : "+";
-    const waiting = this.problem ? [] : [h("span", { class: "note" }, "the model is being loaded…")];
+    const waiting = this.waiting ? [h("span", { class: "note", role: "status" }, this.waiting)] : [];
     const rows = [
       { label: "", long: "first", cells: operand(this.a, ofA), spoken: this.a },
       {
@@ -82,10 +83,19 @@ export class AnswerSheet {
 
   begin(problem) {
     this.problem = problem;
+    this.waiting = "";
+    this.draw();
+  }
+
+  // Until its turn.
+  wait({ position, seconds }) {
+    const before = position === 1 ? "1 question is" : `${position} questions are`;
+    this.waiting = `${before} before this one: about ${Math.ceil(seconds)} s`;
     this.draw();
   }
 
   add(token) {
+    if (this.waiting) this.begin(this.problem);
     const index = this.tokens.push(token) - 1;
     if (token.kind !== "digit") return;
     const button = h(

@@ -36,17 +36,20 @@ export async function enter(state) {
     return;
   }
   list();
-  setValues(form, {
-    model: models.has(state.get("model"))
-      ? state.get("model")
-      : models.has(before)
-        ? before
-        : [...models.keys()][0],
-  });
-  describe();
+  const wanted = state.get("model") ?? (models.has(before) ? before : [...models.keys()][0]);
+  setValues(form, { model: wanted });
   if (state.has("a") && state.has("b")) setValues(form, { a: state.get("a"), b: state.get("b") });
+  describe();
+  if (!models.has(wanted)) return refuse(`There is no model “${wanted}” here: choose another.`);
   if (form.elements.a.value && form.elements.b.value) ask();
   else random();
+}
+
+// A model that cannot be asked; no answer of another stands beside that.
+function refuse(message) {
+  current.abort();
+  $("#ask-results").hidden = true;
+  showError(form, "model", message);
 }
 
 export function leave() {
@@ -76,6 +79,7 @@ function list() {
 function describe() {
   const model = models.get(form.elements.model.value);
   clearErrors(form);
+  $("#model-about").replaceChildren();
   if (!model) return;
   const does = model.task.startsWith("mul") ? "multiplies" : "adds";
   const modulus = model.task.split("%")[1];
@@ -101,7 +105,8 @@ function training({ task, trained_lengths: lengths }) {
 // Somewhat longer than trained; where one operand is always short, the other alone.
 function random() {
   const model = models.get(form.elements.model.value);
-  if (!model || model.error) return;
+  if (!model) return refuse("Choose a model.");
+  if (model.error) return;
   const trained = model.trained_lengths.map(([, most]) => most);
   const length = (most) => (most < Math.max(...trained) ? most : Math.min(model.operand_digits, most + 2));
   const digit = (from) => DIGITS[from + Math.floor(Math.random() * (model.base - from))];
@@ -131,7 +136,8 @@ async function ask() {
     question = values(form),
     model = models.get(question.model);
   clearErrors(form);
-  if (!model || model.error) return describe();
+  if (!model) return refuse("Choose a model.");
+  if (model.error) return describe();
   const complaints = ["a", "b"].map((name) => [name, complaint(question[name], model)]).filter(([, text]) => text);
   complaints.forEach(([name, text]) => showError(form, name, text));
   if (complaints.length) return form.elements[complaints[0][0]].focus();
@@ -142,6 +148,7 @@ async function ask() {
   try {
     for await (const event of getLines("/api/ask", question, signal)) {
       if (event.problem) sheet.begin(event.problem);
+      if (event.waiting) sheet.wait(event.waiting);
       if (event.token) {
         sheet.add(event.token);
         await pause(sheet.digits.length, sheet.problem.truth.length);

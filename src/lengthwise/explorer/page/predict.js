@@ -46,7 +46,11 @@ export function enter(state) {
     Object.keys(START).flatMap((key) => (state.has(key) ? [[key, state.get(key)]] : [])),
   );
   if (Object.keys(wanted).length) setValues(form, { ...START, ...wanted });
-  update();
+  // A choice that is not among those offered.
+  const unknown = Object.keys(wanted).find((name) => form.elements[name].value !== wanted[name]);
+  if (!unknown) return update();
+  const problem = { error: `unknown ${unknown} “${wanted[unknown]}”`, field: unknown };
+  complain(problem, [$("#learned"), $("#accuracy"), exampleOutput]);
 }
 
 export function leave() {

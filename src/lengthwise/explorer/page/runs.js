@@ -56,6 +56,13 @@ const firstReadable = (found) =>
     .slice(0, 1)
     .map((run) => run.name);
 
+// What was chosen, by a link, and cannot be shown.
+const missing = () =>
+  [...chosen].flatMap((name) => {
+    const run = runs.get(name);
+    return run && !run.error ? [] : [`${name} ${run ? run.error : "is not among the runs listed here"}.`];
+  });
+
 const chosenRuns = () => [...chosen].map((name) => runs.get(name)).filter((run) => run && !run.error);
 
 function pick(names) {
@@ -135,16 +142,17 @@ function draw() {
   // What was chosen meanwhile is drawn when it has been read.
   const some = chosenRuns().filter((run) => points.has(run.name));
   if (domain ? !allDomains(some).includes(domain) : some.length > 1) domain = some.length ? usualDomain(some) : "";
-  const state = JSON.stringify([some.map(edition), domain]);
+  const problems = missing().map((text) => h("div", { class: "card problem" }, text));
+  const state = JSON.stringify([some.map(edition), domain, missing()]);
   if (state === drawn) return;
   drawn = state;
   const focused = document.activeElement?.id;
   const cards = some.length
     ? [heading(some), verdictCard(some), accuracyCard(some, domain, chooseDomain), lossCard(some)]
-    : runs.size
+    : runs.size && !problems.length
       ? [h("div", { class: "card" }, "Choose runs to see how they went.")]
       : [];
-  $("#run-results").replaceChildren(...cards);
+  $("#run-results").replaceChildren(...problems, ...cards);
   if (focused) document.getElementById(focused)?.focus();
 }
 

@@ -1,9 +1,8 @@
 import pytest
 
 from lengthwise.arithmetic import Task
-from lengthwise.explorer.bounds import MAX_DIGITS, MAX_ROWS
-from lengthwise.explorer.questions import check, explain, predict_rows
-from lengthwise.explorer.refusal import RefusedError
+from lengthwise.explorer.bounds import MAX_DIGITS, MAX_ROWS, RefusedError
+from lengthwise.explorer.predict import check, explain, predict_rows
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.predict import predict
 

@@ -1,16 +1,16 @@
 """Looks inside: what is attended to, and the bounds, which are on the problem as asked."""
 
-from threading import Lock
+import asyncio
 
 import pytest
 import torch
-from test_asking import LAYOUTS, untrained
+from test_ask import LAYOUTS, untrained
 
 from lengthwise.errors import InputError
 from lengthwise.evaluation.attention import attention_weights
 from lengthwise.experiments.load import Run
-from lengthwise.explorer import looking
-from lengthwise.explorer.asking import sheet, spell
+from lengthwise.explorer import ask
+from lengthwise.explorer.ask import answer_within, attended, attention, noticeable, sheet, spell
 
 
 def by_place() -> Run:
@@ -20,19 +20,25 @@ def by_place() -> Run:
 
 @pytest.mark.parametrize(("layout", "encoding"), [*LAYOUTS, ("aligned", "alibi"), ("level", "by place")])
 def test_attention_is_that_of_a_whole_pass_at_the_places_that_wrote(layout, encoding, monkeypatch):
-    monkeypatch.setattr(looking, "AT_ONCE", 2)
+    monkeypatch.setattr(ask, "ATTENTION_AT_ONCE", 2)
     run = by_place() if encoding == "by place" else untrained(layout, encoding)
     problem = sheet(run, 12, 1)
-    answer = [written.token for written in spell(problem, Lock())]
-    layers = looking.attended(problem, answer, Lock())
+    answer = [written.token for written in spell(problem)]
+    layers = attended(problem, answer)
     passed = attention_weights(run.parts.model, *problem.sequence(answer))
-    for (layer, nothing), whole in zip(layers, passed, strict=True):
+    reply = asyncio.run(attention(problem))
+    for i, (layer, whole) in enumerate(zip(layers, passed, strict=True)):
         expected = whole[0, 0].mean(0)[problem.prompt_length - 1 : -1]
         torch.testing.assert_close(layer, expected)
-        torch.testing.assert_close(layer.sum(-1) + nothing, torch.ones(len(answer)))
-        assert (nothing > 0.01).any() == run.config.model.place_attention
+        if run.config.model.place_attention:
+            nothing = torch.tensor(reply.nothing[i])
+            torch.testing.assert_close(layer.sum(-1) + nothing, torch.ones(len(answer)), atol=6e-5, rtol=0)
+            assert (nothing > 0.01).any()
+        else:
+            assert reply.nothing is None
+            torch.testing.assert_close(layer.sum(-1), torch.ones(len(answer)))
         told = torch.zeros_like(layer)
-        for row, places in enumerate(looking.noticeable(layer)):
+        for row, places in enumerate(noticeable(layer)):
             for place, weight in places:
                 told[row, place] = weight
         torch.testing.assert_close(told, torch.where(layer < 0.005, 0, layer), atol=6e-5, rtol=0)
@@ -49,18 +55,18 @@ def test_the_places_of_digits_read():
 @pytest.mark.parametrize(("layout", "encoding"), LAYOUTS)
 def test_the_bound_is_on_tokens_read_and_written(layout, encoding, monkeypatch):
     problem = sheet(untrained(layout, encoding), 12, 1)
-    answer = [written.token for written in spell(problem, Lock())]
+    answer = [written.token for written in spell(problem)]
     tokens = problem.sequence(answer)[0].shape[-1]
-    assert looking.answer_within(problem, tokens, Lock()) == answer
+    assert asyncio.run(answer_within(problem, tokens)) == answer
     fixed = problem.run.parts.layout.fixed_width
     with pytest.raises(InputError, match="3 digits of each number" if fixed else "numbers are long"):
-        looking.answer_within(problem, tokens - 1, Lock())
+        asyncio.run(answer_within(problem, tokens - 1))
     for most, is_refused in ((tokens, False), (tokens - 1, True)):
-        monkeypatch.setattr(looking, "MAX_DEPENDENCE_TOKENS", most)
-        assert (looking.no_dependence(problem, answer) is not None) == is_refused
+        monkeypatch.setattr(ask, "MAX_DEPENDENCE_TOKENS", most)
+        assert (asyncio.run(attention(problem)).no_dependence is not None) == is_refused
 
 
 def test_a_slow_model_is_refused(monkeypatch):
-    monkeypatch.setattr(looking, "LOOK_SECONDS", -1.0)
+    monkeypatch.setattr(ask, "LOOK_SECONDS", -1.0)
     with pytest.raises(InputError, match="too slow"):
-        looking.answer_within(sheet(untrained(*LAYOUTS[0]), 12, 1), 1_000, Lock())
+        asyncio.run(answer_within(sheet(untrained(*LAYOUTS[0]), 12, 1), 1_000))

@@ -1,0 +1,313 @@
+"""Ask: one problem put to a model, its answer token by token, what that attended to and what it depends on.
+
+What takes long goes step by step in another thread: a question that nobody waits for ends with its step.
+"""
+
+import json
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import anyio
+import torch
+from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
+from torch import Tensor
+from torch.nn import functional
+
+from lengthwise.arithmetic import in_base
+from lengthwise.evaluation.attention import Layer, sharpest, watch
+from lengthwise.evaluation.decode import Reading, after_prompt, write
+from lengthwise.evaluation.failures import answer_tokens, decode, prepare
+from lengthwise.evaluation.problems import Problems
+from lengthwise.evaluation.score import Subject
+from lengthwise.evaluation.strata import right_answers
+from lengthwise.experiments.load import Run
+from lengthwise.explorer.bounds import (
+    ANSWER_SECONDS,
+    LEAST_ATTENTION,
+    LOOK_SECONDS,
+    MAX_ATTENTION_TOKENS,
+    MAX_DEPENDENCE_TOKENS,
+    RefusedError,
+    read_number,
+)
+from lengthwise.explorer.schema import Attention, Cause, Dependence
+from lengthwise.tokens.digits import from_ints
+from lengthwise.tokens.layouts.places import A, B, C
+
+OPERANDS = {A: "a", B: "b"}
+
+ALTERNATIVES = 3
+"""The likeliest tokens that are told, the one taken among them."""
+
+ATTENTION_AT_ONCE = 128
+"""Tokens whose attention is computed together: of a long problem all at once would fill the memory."""
+
+ASKED_AT_ONCE = 64
+"""Problems with a replaced digit that are asked together."""
+
+MOST_REPLACED_TOKENS = 15_000
+"""Tokens of the problems asked for one dependence, with their answers, written or scored in one pass; where digits
+are many, fewer replacements are tried of each."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A problem as a model reads it, and where the tokens of its answer will stand."""
+
+    run: Run
+    pair: tuple[int, int]
+    reading: Reading
+    digit_numbers: list[int]
+    """For each place of the answer, the number that a digit there belongs to."""
+    operand_places: list[tuple[str, int] | None]
+    """For each token read, its number and significance, where it is a digit."""
+
+    @property
+    def prompt_length(self) -> int:
+        return self.reading.prompt.shape[-1]
+
+    def sequence(self, answer: list[int]) -> tuple[Tensor, Tensor]:
+        """Ids and positions [1, 1, T] of prompt and answer."""
+        ids = torch.cat([self.reading.prompt, torch.tensor([[answer]])], -1)
+        positions = self.reading.positions[..., : ids.shape[-1]]
+        symbols = self.reading.symbols
+        if symbols is not None:
+            positions = torch.where(ids < symbols.base, positions, symbols.positions[..., : ids.shape[-1]])
+        return ids, positions
+
+
+def read_problem(run: Run, a: str, b: str) -> Sheet:
+    base, width = run.config.base, run.parts.layout.operand_width
+    return sheet(run, read_number(a, base, width, "a"), read_number(b, base, width, "b"))
+
+
+def sheet(run: Run, a: int, b: int) -> Sheet:
+    layout, encoding, base = run.parts.layout, run.parts.encoding, run.config.base
+    pair = tuple(from_ints([number], layout.operand_width, base)[None] for number in (a, b))
+    reading = prepare(layout, encoding, (pair[0], pair[1]))
+    largest = pair[0].new_full((1, 1, layout.answer_width), base - 1)
+    tokens, read = layout.encode(pair[0], pair[1], largest).spread(), reading.prompt.shape[-1]
+    numbers, significances = tokens.number[0, 0].tolist(), tokens.significance[0, 0].tolist()
+    places = [
+        (OPERANDS[number], significance) if number in OPERANDS else None
+        for number, significance in zip(numbers[:read], significances[:read], strict=True)
+    ]
+    return Sheet(run, (a, b), reading, numbers[read:], places)
+
+
+class Written(NamedTuple):
+    """A token of an answer. `kind` is digit (of the answer), step (before it) or symbol."""
+
+    token: int
+    text: str
+    kind: str
+    probability: float
+    alternatives: list[tuple[str, float]]
+
+
+def spell(problem: Sheet) -> Iterator[Written]:
+    """The answer as the model writes it, up to its [eos]."""
+    vocabulary = problem.run.parts.layout.vocabulary
+    steps = write(problem.run.parts.model, problem.reading)
+    for number, (logits, _) in zip(problem.digit_numbers, steps, strict=False):
+        probabilities = logits[0, 0, 0].softmax(-1)[: len(vocabulary)]
+        shares, tokens = probabilities.topk(ALTERNATIVES)
+        names = [vocabulary.texts[token] for token in tokens.tolist()]
+        token = int(tokens[0])
+        kind = "symbol" if token >= vocabulary.base else "step" if number > C else "digit"
+        yield Written(token, names[0], kind, float(shares[0]), list(zip(names, shares.tolist(), strict=True)))
+        if token == vocabulary.eos:
+            return
+
+
+async def answer_lines(problem: Sheet, waiting: AsyncIterator[dict[str, float]]) -> AsyncIterator[str]:
+    """The problem, its place in the queue, the tokens of the answer as they are written, and whether
+    it is right: a line of JSON each."""
+    run, base, layout = problem.run, problem.run.config.base, problem.run.parts.layout
+    truth = run.compare(*problem.pair, run.config.task_object(*problem.pair))
+    yield _line(
+        problem={
+            "prompt": layout.render(problem.reading.prompt[0, 0]),
+            "truth": in_base(truth.truth, base),
+            "hypothesis": None if truth.hypothesis is None else str(truth.hypothesis),
+            "predicted": None if truth.predicted is None else in_base(truth.predicted, base),
+            "last_digit_first": run.config.resolved_layout != "plain",
+        }
+    )
+    async for wait in waiting:
+        yield _line(waiting=wait)
+    tokens: list[int] = []
+    end = time.monotonic() + ANSWER_SECONDS
+    async for written in iterate_in_threadpool(spell(problem)):
+        tokens.append(written.token)
+        yield _line(token={key: value for key, value in written._asdict().items() if key != "token"})
+        if time.monotonic() > end:
+            yield _line(error=f"the answer takes longer than the {ANSWER_SECONDS:g} s allowed here")
+            return
+    answer = layout.read_answer(tokens)
+    number = isinstance(answer, int)
+    yield _line(
+        answer={
+            "answered": in_base(answer, base) if number else None,
+            "malformed": None if number else answer.reason,
+            "right": answer == truth.truth,
+            "as_predicted": None if truth.predicted is None else answer == truth.predicted,
+        }
+    )
+
+
+def _line(**content: Any) -> str:
+    return json.dumps(content) + "\n"
+
+
+async def answer_within(problem: Sheet, most: int) -> list[int]:
+    """The tokens of the answer to a problem that has, with them, at most so many."""
+    answer: list[int] = []
+    with look_limit():
+        async for written in iterate_in_threadpool(spell(problem)):
+            answer.append(written.token)
+            if problem.prompt_length + len(answer) > most:
+                raise RefusedError(_too_long(problem, most))
+    return answer
+
+
+@contextmanager
+def look_limit() -> Iterator[None]:
+    try:
+        with anyio.fail_after(LOOK_SECONDS):
+            yield
+    except TimeoutError:
+        raise RefusedError(f"this model is too slow for a look inside (at most {LOOK_SECONDS:g} s)") from None
+
+
+def _too_long(problem: Sheet, most: int) -> str:
+    layout = problem.run.parts.layout
+    why = (
+        f"this model reads {layout.operand_width} digits of each number, however short"
+        if layout.fixed_width
+        else "these numbers are long"
+    )
+    return f"{why}, and more than {most:,} tokens, read and written together, take too long here"
+
+
+async def attention(problem: Sheet) -> Attention:
+    """What each token of the answer attended to when it was written."""
+    answer = await answer_within(problem, MAX_ATTENTION_TOKENS)
+    layers = await run_in_threadpool(attended, problem, answer)
+    ids, texts = problem.sequence(answer)[0][0, 0].tolist(), problem.run.parts.layout.vocabulary.texts
+    is_long = len(ids) > MAX_DEPENDENCE_TOKENS
+    return Attention(
+        tokens=[texts[token] for token in ids],
+        prompt_length=problem.prompt_length,
+        places=problem.operand_places,
+        layers=[noticeable(layer) for layer in layers],
+        nothing=[_on_nothing(layer) for layer in layers] if problem.run.config.model.place_attention else None,
+        # Shown first, as it shows which digits are read: the last layer's attention is often nearly even.
+        # One layer for the whole answer, so that it stays while a reader goes from digit to digit.
+        sharpest=sharpest(layers),
+        no_dependence=_too_long(problem, MAX_DEPENDENCE_TOKENS) if is_long else None,
+    )
+
+
+def attended(problem: Sheet, answer: list[int]) -> list[Tensor]:
+    """[A, T] of each layer: the attention, averaged over heads, of the places that wrote the answer."""
+    ids, positions = problem.sequence(answer)
+    _, layers = watch(problem.run.parts.model, ids, positions)
+    # The token at place t was written by the place before it.
+    return [_rows(layer, problem.prompt_length - 1, ids.shape[-1] - 1) for layer in layers]
+
+
+def _rows(layer: Layer, first: int, last: int) -> Tensor:
+    rows: list[Tensor] = []
+    for start in range(first, last, ATTENTION_AT_ONCE):
+        some = layer.some(start, min(start + ATTENTION_AT_ONCE, last)).weights()[0, 0].mean(0)
+        rows.append(functional.pad(some, (0, layer.tokens - some.shape[-1])))
+    return torch.cat(rows)
+
+
+def _on_nothing(weights: Tensor) -> list[float]:
+    """For each row of [A, T], what is left of its attention."""
+    return [round(share, 4) for share in (1 - weights.sum(-1)).clamp(min=0).tolist()]
+
+
+def noticeable(weights: Tensor) -> list[list[tuple[int, float]]]:
+    """For each row of [A, T], the places whose weight can be seen on a page, with it."""
+    rows: list[list[tuple[int, float]]] = [[] for _ in weights]
+    for row, place in (weights >= LEAST_ATTENTION).nonzero().tolist():
+        rows[row].append((place, round(float(weights[row, place]), 4)))
+    return rows
+
+
+async def dependence(problem: Sheet) -> Dependence:
+    """Which digits of the operands change each token of the answer when they are replaced.
+
+    One cause for each digit of a and of b that is read, leading zeros included, the least significant first.
+    """
+    answer = await answer_within(problem, MAX_DEPENDENCE_TOKENS)
+    places = [(name, significance - 1) for name, significance in sorted(filter(None, problem.operand_places))]
+    each = max(1, MOST_REPLACED_TOKENS // (len(places) * (problem.prompt_length + len(answer))))
+    variants = {place: _variants(problem, *place, each) for place in places}
+    asked = [pair for pairs in variants.values() for pair in pairs]
+    with look_limit():
+        batches = [batch async for batch in iterate_in_threadpool(_answers(problem.run, asked))]
+    answers = (tokens for batch in batches for tokens in batch)
+    return Dependence(
+        causes=[
+            Cause(
+                operand=name,
+                significance=place + 1,
+                digit=in_base(_digit(problem, name, place), problem.run.config.base),
+                changes=_changed(answer, [next(answers) for _ in pairs]),
+            )
+            for (name, place), pairs in variants.items()
+        ]
+    )
+
+
+def _digit(problem: Sheet, name: str, place: int) -> int:
+    base = problem.run.config.base
+    return problem.pair["ab".index(name)] // base**place % base
+
+
+def _variants(problem: Sheet, name: str, place: int, most: int) -> list[tuple[int, int]]:
+    """The problem with another digit at one place. Where lengths differ, no number gets shorter."""
+    (a, b), base, old = problem.pair, problem.run.config.base, _digit(problem, name, place)
+    number, unit = (a if name == "a" else b), base**place
+    others = [digit for digit in range(base) if digit != old]
+    is_leading = place and number < unit * base
+    if is_leading and not problem.run.parts.layout.fixed_width:
+        others = [digit for digit in others if digit]
+    # Spread over the digits there are.
+    chosen = others if len(others) <= most else [others[k * len(others) // most] for k in range(most)]
+    changed = [number + (digit - old) * unit for digit in chosen]
+    return [(other, b) if name == "a" else (a, other) for other in changed]
+
+
+def _answers(run: Run, pairs: list[tuple[int, int]]) -> Iterator[list[list[int]]]:
+    for start in range(0, len(pairs), ASKED_AT_ONCE):
+        yield _written(run, pairs[start : start + ASKED_AT_ONCE]).tolist()
+
+
+def _written(run: Run, pairs: list[tuple[int, int]]) -> Tensor:
+    """[N, S] One pass shows which answers are the truth; only others are written token by token."""
+    parts, base, layout = run.parts, run.config.base, run.parts.layout
+    a, b = (from_ints(list(numbers), layout.operand_width, base)[None] for numbers in zip(*pairs, strict=True))
+    # Where there is no room for the truth, a part of it is as good a guess as any.
+    room = base**layout.answer_width
+    guess = from_ints([run.config.task_object(*pair) % room for pair in pairs], layout.answer_width, base)[None]
+    subject = Subject(parts.model, layout, parts.encoding)
+    wrong = ~right_answers(subject, Problems("replaced", a, b, "given"), guess)[0]
+    guessed = layout.encode(a, b, guess).spread()
+    answers = after_prompt(guessed.ids, guessed.prompt_length, answer_tokens(layout))
+    if wrong.any():
+        answers[:, wrong] = decode(parts.model, layout, parts.encoding, (a[:, wrong], b[:, wrong]))
+    return answers[0]
+
+
+def _changed(answer: list[int], others: list[list[int]]) -> list[float]:
+    if not others:
+        return [0.0] * len(answer)
+    return [sum(other[i] != token for other in others) / len(others) for i, token in enumerate(answer)]

@@ -1,0 +1,182 @@
+"""Predict: which function a model will learn and why, how often it is right, and an example. Pure theory."""
+
+import random
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from lengthwise.arithmetic import Domain, Task, default_test, in_base, pair_length, parse_test_domains
+from lengthwise.arithmetic.task import MAX_BASE, MIN_BASE
+from lengthwise.errors import InputError
+from lengthwise.explorer.bounds import (
+    MAX_DIGITS,
+    MAX_MODULUS,
+    MAX_PRODUCT_MODULUS,
+    MAX_ROWS,
+    RefusedError,
+    read_number,
+)
+from lengthwise.report.tables import EXACT, percent
+from lengthwise.report.words import formula, headline
+from lengthwise.theory.encodings import check_layout, encoding_facts
+from lengthwise.theory.hypotheses import Hypothesis
+from lengthwise.theory.predict import Case, find_rule, predict
+
+EXAMPLE_BEYOND = 2
+"""How many digits an example is longer than training."""
+
+_LENGTHS = re.compile(r"[DB](\d+)(?:\.\.(\d+))?|(\d+)(?:\.\.(\d+))?x(\d+)")
+
+
+def check(*, a: str, b: str, test: str, **setting: str) -> dict[str, Any]:
+    """What is wrong with what was typed, if anything is."""
+    try:
+        case = read_case(**setting)
+        _test_domains(case, test)
+        _typed_pair(case.task, a, b)
+    except RefusedError as refusal:
+        return {"problem": {"error": str(refusal), "field": refusal.field}}
+    return {"problem": None}
+
+
+def explain(*, a: str, b: str, draw: int, **setting: str) -> dict[str, Any]:
+    """The function a model will learn, why, and an example, drawn or of the operands typed in."""
+    case = read_case(**setting)
+    rule = find_rule(case)
+    hypothesis = rule.hypothesis(case)
+    return {
+        "task": str(case.task),
+        "symbol": case.task.symbol,
+        "base": case.task.base,
+        "train": str(case.train),
+        "trained_length": case.n,
+        "layout": case.layout,
+        "hypothesis": None if hypothesis is None else str(hypothesis),
+        "headline": headline(hypothesis, rule.generalizes),
+        "formula": formula(hypothesis, case.task),
+        "rule": rule.why(case),
+        "within_theorem": rule.within_theorem(case),
+        "generalizes": rule.generalizes,
+        "example": _example(case, _typed_pair(case.task, a, b) or _example_pair(case, hypothesis, draw)),
+    }
+
+
+def predict_rows(*, test: str, **setting: str) -> dict[str, Any]:
+    """The exact accuracy on each test domain, and the paper's approximation."""
+    case = read_case(**setting)
+    domains = _test_domains(case, test)
+    predictions = predict(case.task, case.train, domains, encoding=case.encoding, layout=case.layout)
+    rows = [
+        {**row.as_json(), "length": row.domain.length, "shown": percent(row.accuracy, EXACT)}
+        for row in predictions.rows
+    ]
+    return {**predictions.as_json(), "trained_length": case.n, "rows": rows}
+
+
+def read_case(*, operation: str, modulus: str, base: str, train: str, encoding: str, layout: str) -> Case:
+    """What a model trained like this does one digit beyond its training. Empty texts are the usual choices."""
+    task = _read_task(operation, modulus, base)
+    with _typed_in("train"):
+        _check_lengths(train)
+        domain = Domain.parse(train or "D4", task.base)
+    encoding = encoding or "learned"
+    with _typed_in("encoding"):
+        natural = encoding_facts(encoding).layout
+    with _typed_in("layout"):
+        layout = check_layout(layout or natural, task, encoding)
+    return Case(task, domain, Domain.parse(f"D{domain.length + 1}", task.base), encoding, layout)
+
+
+def _read_task(operation: str, modulus: str, base: str) -> Task:
+    with _typed_in("operation"):
+        task = Task.parse(operation or "add", _whole_number(base or "10", "base", MIN_BASE, MAX_BASE))
+    if not modulus:
+        return task
+    largest = MAX_PRODUCT_MODULUS if task.operation == "mul" else MAX_MODULUS
+    return replace(task, modulus=_whole_number(modulus, "modulus", 1, largest))
+
+
+def _whole_number(text: str, field: str, least: int, most: int) -> int:
+    text = text.strip()
+    if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
+        raise RefusedError(f"{text!r} is not a whole number from {least} to {most}", field=field)
+    return int(text)
+
+
+def _test_domains(case: Case, test: str) -> list[Domain]:
+    test = test.strip() or default_test(case.train, MAX_DIGITS)
+    with _typed_in("test"):
+        _check_lengths(test)
+        domains = parse_test_domains(test, case.task.base)
+    if len(domains) > MAX_ROWS:
+        raise RefusedError(f"{len(domains)} test domains are too many (up to {MAX_ROWS} here)", field="test")
+    return domains
+
+
+def _check_lengths(text: str) -> None:
+    """Before a range is spelled out."""
+    longest = max((int(n) for found in _LENGTHS.findall(text) for n in found if n), default=0)
+    if longest > MAX_DIGITS:
+        raise InputError(f"length {longest} in {text!r} is too long (up to {MAX_DIGITS} digits here)")
+
+
+@contextmanager
+def _typed_in(field: str) -> Iterator[None]:
+    """Whatever is wrong in here was typed into this field."""
+    try:
+        yield
+    except RefusedError:
+        raise
+    except InputError as error:
+        raise RefusedError(str(error), field=field) from None
+
+
+def _typed_pair(task: Task, a: str, b: str) -> tuple[int, int] | None:
+    if not (a or b):
+        return None
+    return read_number(a, task.base, MAX_DIGITS, "a"), read_number(b, task.base, MAX_DIGITS, "b")
+
+
+def _example(case: Case, pair: tuple[int, int]) -> dict[str, str | None]:
+    """Truth beside what theory predicts for these operands. Numbers are text in the task's base."""
+    task, length = case.task, pair_length(*pair, case.task.base)
+    own = replace(case, test=Domain.parse(f"D{length}", task.base))
+    hypothesis = find_rule(own).hypothesis(own)
+    a, b, truth = (in_base(number, task.base) for number in (*pair, task(*pair)))
+    return {
+        "a": a,
+        "b": b,
+        "truth": truth,
+        "hypothesis": None if hypothesis is None else str(hypothesis),
+        "predicted": None if hypothesis is None else in_base(hypothesis(task, *pair), task.base),
+    }
+
+
+def _example_pair(case: Case, hypothesis: Hypothesis | None, draw: int) -> tuple[int, int]:
+    """Operands that show what the hypothesis does; another `draw` gives others."""
+    generator = random.Random(draw)
+    length = min(case.n + EXAMPLE_BEYOND, MAX_DIGITS)
+    if hypothesis is not None and hypothesis.kind == "windowed":
+        return _with_long_carry(case.task.base, length, generator)
+    low, high = case.task.base ** (length - 1), case.task.base**length
+    return generator.randrange(low, high), generator.randrange(low, high)
+
+
+def _with_long_carry(base: int, length: int, generator: random.Random) -> tuple[int, int]:
+    """A carry made in the lowest column travels up to the top: all columns above it sum to base - 1."""
+    top = base - 1
+    low_a = generator.randint(1, top)
+    low_b = generator.randint(base - low_a, top)
+    rest = [generator.randint(0, top) for _ in range(length - 1)]
+    a, b = [low_a, *rest], [low_b, *(top - digit for digit in rest)]
+    # A leading zero would make an operand shorter, and the example harder to read.
+    if top > 1:
+        a[-1] = generator.randint(1, top - 1)
+        b[-1] = top - a[-1]
+    return _value(a, base), _value(b, base)
+
+
+def _value(digits: list[int], base: int) -> int:
+    return sum(digit * base**place for place, digit in enumerate(digits))

@@ -1,0 +1,266 @@
+"""Runs: the run folders there are, what each says of itself, its records as they grow, verdicts and the report."""
+
+import math
+import os
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import ConfigDict, Field, PositiveInt
+
+from lengthwise.arithmetic.part import MAX_LENGTH
+from lengthwise.config import Config
+from lengthwise.errors import InputError
+from lengthwise.explorer.bounds import MAX_FILE_BYTES, MAX_LISTED, MAX_TEXT, RECORD_BYTES, RefusedError
+from lengthwise.explorer.schema import Point, Points, RunList, RunSummary
+from lengthwise.records.packed import is_packed, open_run, packed_runs
+from lengthwise.records.schema import TRUTH, Record
+from lengthwise.records.source import CONFIG, STATUS, RunSource
+from lengthwise.shipped import shipped_models
+
+if TYPE_CHECKING:
+    from lengthwise.records.view import RunView
+
+MAX_DEPTH = 3
+
+DEFAULT_ROOTS = (Path("runs"), Path("results"))
+"""Where runs are unless someone says otherwise. Nobody named these, so they may be missing."""
+
+LOSS, EXACT = "train_loss", "exact"
+
+
+class Catalogue:
+    """Run folders below some folders, as `runs/NAME`, and shipped models, as `NAME`.
+
+    A request names one of these and never a path.
+    """
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        missing = [root for root in roots if not root.is_dir()]
+        if missing and tuple(roots) != DEFAULT_ROOTS:
+            raise InputError(f"no folder {missing[0]} (--runs takes folders that hold run folders)")
+        names = [root.name for root in roots]
+        self._roots = {
+            name if names.count(name) == 1 else str(root): root for name, root in zip(names, roots, strict=True)
+        }
+
+    def listed(self) -> tuple[dict[str, Path], int]:
+        """At most MAX_LISTED runs, and how many are left out.
+
+        Folders come in the order they were given, so that what is left out is of the last; within one, by name.
+        """
+        found: dict[str, Path] = {}
+        for label, root in self._roots.items():
+            below = {
+                _printable(f"{label}/{path.relative_to(root).as_posix()}"): path for path in _run_folders(root)
+            }
+            found.update(sorted(below.items()))
+        kept = dict(islice(found.items(), MAX_LISTED))
+        return kept, len(found) - len(kept)
+
+    def models(self) -> dict[str, Path]:
+        """Those that can be asked: shipped ones first, then runs with a checkpoint."""
+        runs, _ = self.listed()
+        return {**shipped_models(), **{name: path for name, path in runs.items() if _has_model(path)}}
+
+    def run(self, name: str) -> Path:
+        return _listed(self.listed()[0], name, "run")
+
+    def model(self, name: str) -> Path:
+        return _listed(self.models(), name, "model")
+
+    def summaries(self) -> RunList:
+        runs, left_out = self.listed()
+        return RunList(runs=[summary(name, path) for name, path in runs.items()], left_out=left_out)
+
+
+def _run_folders(root: Path) -> Iterator[Path]:
+    """Run folders, and runs of packed files as FILE.json/NAME."""
+    for place, folders, files in os.walk(root):
+        path = Path(place)
+        if CONFIG in files and path != root:
+            yield path
+            folders.clear()
+            continue
+        for name in files:
+            if is_packed(path / name):
+                yield from (run.path for run in packed_runs(path / name) if run.path.parent.name == name)
+        if len(path.relative_to(root).parts) >= MAX_DEPTH:
+            folders.clear()
+
+
+def _printable(name: str) -> str:
+    """A file name as text, whatever bytes it has."""
+    return os.fsencode(name).decode(errors="backslashreplace")
+
+
+def _has_model(path: Path) -> bool:
+    return (path / "checkpoint" / "state.json").is_file()
+
+
+def _listed(entries: dict[str, Path], name: str, kind: str) -> Path:
+    if name not in entries:
+        raise RefusedError(f"unknown {kind} {name!r} (see /api/{kind}s)", field=kind, status=404)
+    return entries[name]
+
+
+ConfigText = Annotated[str, Field(max_length=2_000)]
+
+
+class Part(Config):
+    """What is read here of a run's config, in bounds within which nothing takes long."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class Widths(Part):
+    operand_width: Annotated[PositiveInt, Field(le=MAX_LENGTH)] | None = None
+    answer_width: Annotated[PositiveInt, Field(le=2 * MAX_LENGTH)] | None = None
+
+
+class Steps(Part):
+    steps: int
+
+
+class ReadConfig(Part):
+    task: ConfigText
+    base: int
+    train: ConfigText
+    test: ConfigText | None
+    encoding: ConfigText
+    layout: ConfigText | None
+    seed: int
+    training: Steps
+    data: Widths = Widths()
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The config of a run folder that can be used without a surprise."""
+    if str(path) != _printable(str(path)):
+        raise InputError("its name is not UTF-8")
+    _check_file(path / CONFIG)
+    content = open_run(path).config()
+    if not isinstance(content, dict):
+        raise InputError("its config.json is not an object")
+    checked = ReadConfig(**content)
+    _check_domains(f"{checked.train},{checked.test}")
+    return content
+
+
+def _check_domains(text: str) -> None:
+    """Before ranges are spelled out, and weights are added up."""
+    if re.search(r"\d{12}", text):
+        raise InputError("its domains have a number of more than 11 digits")
+    if sum(int(last) - int(first) for first, last in re.findall(r"(\d+)\.\.(\d+)", text)) > 2 * MAX_LENGTH:
+        raise InputError(f"its domains have more than {2 * MAX_LENGTH:,} lengths")
+
+
+def _check_file(path: Path) -> None:
+    """Reading a pipe would wait forever."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"its {path.name} is not a regular file")
+    if path.exists() and path.stat().st_size > MAX_FILE_BYTES:
+        raise InputError(f"its {path.name} is larger than {MAX_FILE_BYTES:,} bytes")
+
+
+def _status(run: RunSource) -> str | None:
+    _check_file(run.path / STATUS)
+    return run.status()
+
+
+def summary(name: str, path: Path) -> RunSummary:
+    """What a run folder says of itself, or what is wrong with it."""
+    from lengthwise.records.view import RunView
+
+    try:
+        config, run = read_config(path), open_run(path)
+        view = RunView(run)
+        return RunSummary(
+            name=name,
+            **setting(view),
+            status=_status(run),
+            steps=config["training"]["steps"],
+            tests=tuple(map(str, view.tests)),
+            group=view.spec.question,
+            records_size=run.records_size(),
+            has_model=run.has_model,
+        )
+    except Exception as error:  # one broken folder must not take the list with it
+        return RunSummary(name=name, error=f"cannot be read: {one_line(error)}")
+
+
+def setting(view: "RunView") -> dict[str, Any]:
+    """What a run learned, as lists show it."""
+    named = {"task": str(view.task), "base": view.task.base, "train": str(view.train)}
+    return {**named, "encoding": view.encoding, "layout": view.layout, "seed": view.seed}
+
+
+def one_line(error: Exception) -> str:
+    why = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+    return why if len(why) <= MAX_TEXT else f"{why[:MAX_TEXT]}…"
+
+
+def points(path: Path, offset: int) -> Points:
+    """Loss and accuracy against truth in the records after `offset`, whole lines alone.
+
+    A resumed run may have cut its records: then everything is read again from the start.
+    """
+    run = open_run(path)
+    try:
+        size = run.records_size()
+        start = offset if offset <= size else 0
+        content = run.record_lines(start, RECORD_BYTES)
+    except OSError as error:
+        raise RefusedError(f"cannot read the records of {run.name}: {error.strerror}") from None
+    whole = content[: content.rfind(b"\n") + 1]
+    end = start + len(whole)
+    return Points(
+        points=[point for line in whole.splitlines() for point in _points(line)],
+        restarted=start != offset,
+        offset=end,
+        more=bool(whole) and end < size,
+        status=_status(run),
+    )
+
+
+def _points(line: bytes) -> Iterator[Point]:
+    try:
+        record = Record.model_validate_json(line)
+    except ValueError:
+        # A line that is no record is the report's to complain of; the live picture goes on without it.
+        return
+    if record.reference != TRUTH or record.mode != "forced":
+        return
+    share = None if record.correct is None else record.correct / record.total
+    value = {LOSS: record.value, EXACT: share}.get(record.metric)
+    if value is not None and math.isfinite(value):
+        yield Point(step=record.step, domain=record.domain, metric=record.metric, value=value)
+
+
+def judge(*, path: str) -> dict[str, Any]:
+    """The verdicts on a run after its last whole evaluation, or why there are none yet."""
+    from lengthwise.records.view import RunView
+    from lengthwise.report.run_tables import verdict_json
+
+    view = RunView.of(_readable(path))
+    try:
+        step, rows = view.last_whole()
+    except InputError as error:
+        return {"step": None, "verdicts": [], "why": str(error)}
+    return {"step": step, "verdicts": [verdict_json(row) for row in rows], "why": None}
+
+
+def report(*, paths: list[str]) -> dict[str, Any]:
+    """The report on some runs, as HTML."""
+    from lengthwise.report.page.build import report_html
+
+    return {"html": report_html([_readable(path) for path in paths])}
+
+
+def _readable(path: str) -> Path:
+    problem = summary(path, Path(path)).error
+    if problem is not None:
+        raise InputError(f"run {Path(path).name} {problem}")
+    return Path(path)

@@ -12,9 +12,11 @@ def test_runs_of_several_commits_tell_each_in_order_of_first_use(tmp_path):
     commits = {"addition-D5": "ffe3862ce7e9", "addition-D4": "bb1823a35000-dirty", "addition-D6": "ffe3862ce7e9"}
     for run in RECIPES["addition"].runs(Setting(), 1, list(commits)):
         view = synthetic_run(tmp_path / "runs", run.config, name=run.name, steps=(0,))
-        commit = commits[run.name.removesuffix("-s1")]
+        commit = commits[run.name.rpartition("-s")[0]]
         write_json(view.source.path / "environment.json", {"commit": commit})
-    note = {"recipe": "addition", "runs": [f"{name}-s1" for name in commits], "wall_seconds": 1.0, "device": "d"}
+    first = RECIPES["addition"].first_seed
+    names = [f"{name}-s{first}" for name in commits]
+    note = {"recipe": "addition", "runs": names, "wall_seconds": 1.0, "device": "d"}
     write_json(tmp_path / "addition.json", {**note, "commit": "894c937b92ca"})
     (line,) = budget_table(Collection(tmp_path)).rows
     assert line[COLUMNS.index("commits")] == "ffe3862; bb1823a-dirty"
@@ -22,9 +24,10 @@ def test_runs_of_several_commits_tell_each_in_order_of_first_use(tmp_path):
 
 def test_how_problems_are_drawn_is_told_where_it_is_not_uniformly(tmp_path):
     runs = RECIPES["modular-addition"].runs(Setting(), 1, ["modular-addition-p50", "modular-addition-p51"])
-    for run in runs:
-        synthetic_run(tmp_path / "runs", run.config, name=run.name, steps=(0,))
+    drawn = ({"sparse": 0.0}, {"sampling": "balanced"})
+    for run, data in zip(runs, drawn, strict=True):
+        synthetic_run(tmp_path / "runs", run.config.changed(data=data), name=run.name, steps=(0,))
     note = {"recipe": "modular-addition", "runs": [run.name for run in runs], "wall_seconds": 1.0, "device": "d"}
     write_json(tmp_path / "modular-addition.json", {**note, "commit": "894c937b92ca"})
     (line,) = budget_table(Collection(tmp_path)).rows
-    assert line[COLUMNS.index("samples")] == "fresh; fresh, balanced"
+    assert line[COLUMNS.index("samples")] == "fresh; fresh, balanced, sparse digits"

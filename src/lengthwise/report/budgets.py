@@ -71,7 +71,8 @@ def tokens_text(runs: Sequence[RunView]) -> str:
 def _samples(data: dict[str, Any]) -> str:
     """How many, and how they are drawn where it is not all pairs alike."""
     count = "fresh" if data["samples"] is None else f"{data['samples']:,}"
-    return count if data["sampling"] == "uniform" else f"{count}, {data['sampling']}"
+    sampling = [] if data["sampling"] == "uniform" else [data["sampling"]]
+    return ", ".join([count, *sampling, *(["sparse digits"] if data.get("sparse") else [])])
 
 
 def _optimizer(training: dict[str, Any]) -> str:

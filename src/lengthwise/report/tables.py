@@ -72,7 +72,7 @@ def prediction_table(predictions: Predictions) -> Table:
 def plateau_table(plateaus: Iterable[Plateau]) -> Table:
     table = new_table("model knows", "accuracy %", "exactly")
     for plateau in plateaus:
-        table.add_row(plateau.known, percent(plateau.accuracy), short_fraction(plateau.accuracy))
+        table.add_row(plateau.known, percent(plateau.accuracy, EXACT), short_fraction(plateau.accuracy))
     return table
 
 

@@ -177,7 +177,7 @@ def _measured(question: Question) -> Iterator[str]:
     unfinished = [f"{run.label} ({run.standing})" for run in runs if run.standing]
     if unfinished:
         yield f"Not finished: {'; '.join(unfinished)}."
-    short = [run.label for run in runs if not run.view.converged]
+    short = [run.label for run in runs if not run.converged]
     if short:
         yield f"Not yet surely at {100 * GATE:g} % there, so nothing is decided by: {', '.join(short)}."
     agreements = [row.agreement.share for run in runs for row in run.verdicts if row.agreement is not None]

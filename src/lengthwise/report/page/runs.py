@@ -11,7 +11,7 @@ from lengthwise.errors import InputError
 from lengthwise.records.packed import is_packed, runs_below
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.source import RunSource
-from lengthwise.records.verdicts import Measured, Verdict
+from lengthwise.records.verdicts import Measured, Verdict, measured, passes_gate
 from lengthwise.records.view import Judged, RunView
 from lengthwise.theory.predict import Prediction
 
@@ -79,6 +79,16 @@ class ShownRun:
         """Accuracy on the training domain, after the last evaluation."""
         record = self._counts[str(self.view.train), TRUTH, "exact"][self.step]
         return Measured(record.correct or 0, record.total, record.selection == "enumerated")
+
+    @property
+    def converged(self) -> bool:
+        """Whether it passed the gate of verdicts at that evaluation."""
+        exact = {
+            domain: measured(steps[self.step])
+            for (domain, *rest), steps in self._counts.items()
+            if rest == [TRUTH, "exact"] and self.step in steps
+        }
+        return passes_gate(self.view.train, exact)
 
     @property
     def last_counts(self) -> list[Record]:

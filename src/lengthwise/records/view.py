@@ -9,13 +9,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.records.packed import open_run
-from lengthwise.records.schema import Record
+from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.source import RunSource
 from lengthwise.records.spec import RunSpec, read_spec
 from lengthwise.records.verdicts import Measured, Verdict, measured, verdicts
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+class Measure(NamedTuple):
+    """What a record measures."""
+
+    metric: str
+    domain: str
+    reference: str
+    mode: str
 
 
 class Judged(NamedTuple):
@@ -94,6 +103,20 @@ class RunView:
 
     def at(self, step: int) -> list[Record]:
         return [record for record in self.records if record.step == step]
+
+    @cached_property
+    def by_measure(self) -> dict[Measure, dict[int, Record]]:
+        """What each thing that is measured came to at every step, steps in order."""
+        found: dict[Measure, dict[int, Record]] = {}
+        for record in sorted(self.records, key=lambda record: record.step):
+            # Of two evaluations at one step the later one counts: after training more problems are taken.
+            measure = Measure(record.metric, record.domain, record.reference, record.mode)
+            found.setdefault(measure, {})[record.step] = record
+        return found
+
+    def history(self, metric: str, domain: Domain | str, reference: str = TRUTH) -> dict[int, Record]:
+        """One thing, measured by teacher forcing, at every step."""
+        return self.by_measure.get(Measure(metric, str(domain), reference, "forced"), {})
 
     @cached_property
     def final_counts(self) -> dict[tuple[str, str], Measured]:

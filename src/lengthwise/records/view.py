@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+class Measure(NamedTuple):
+    """What a record measures."""
+
+    metric: str
+    domain: str
+    reference: str
+    mode: str
+
+
 class Judged(NamedTuple):
     step: int
     verdicts: list[Verdict]
@@ -96,6 +105,20 @@ class RunView:
         return [record for record in self.records if record.step == step]
 
     @cached_property
+    def by_measure(self) -> dict[Measure, dict[int, Record]]:
+        """What each thing that is measured came to at every step, steps in order."""
+        found: dict[Measure, dict[int, Record]] = {}
+        for record in sorted(self.records, key=lambda record: record.step):
+            # Of two evaluations at one step the later one counts: after training more problems are taken.
+            measure = Measure(record.metric, record.domain, record.reference, record.mode)
+            found.setdefault(measure, {})[record.step] = record
+        return found
+
+    def history(self, metric: str, domain: Domain | str, reference: str = TRUTH) -> dict[int, Record]:
+        """One thing, measured by teacher forcing, at every step."""
+        return self.by_measure.get(Measure(metric, str(domain), reference, "forced"), {})
+
+    @cached_property
     def final_counts(self) -> dict[tuple[str, str], Measured]:
         """Exact match after training, by domain and by what it was compared with."""
         return {
@@ -106,8 +129,14 @@ class RunView:
 
     @property
     def converged(self) -> bool:
-        """Whether it passed the gate of verdicts on its training domain."""
-        exact = {domain: count for (domain, reference), count in self.final_counts.items() if reference == TRUTH}
+        """Whether it passed the gate of verdicts, after training."""
+        return self.converged_at(self.last_step)
+
+    def converged_at(self, step: int) -> bool:
+        """Whether it had passed the gate of verdicts by that evaluation."""
+        lengths = [str(self.train), *map(str, self.train.parts)]
+        histories = {length: self.history("exact", length) for length in lengths}
+        exact = {length: measured(steps[step]) for length, steps in histories.items() if step in steps}
         return passes_gate(self.train, exact)
 
     def last_whole(self) -> Judged:

@@ -27,10 +27,6 @@ class Curves:
 
     def __init__(self, view: RunView) -> None:
         self.view = view
-        self._found: dict[tuple[str, str, str, str], dict[int, Record]] = {}
-        for r in view.records:
-            # Of two evaluations at one step the later one counts: after training more problems are taken.
-            self._found.setdefault((r.metric, r.domain, r.reference, r.mode), {})[r.step] = r
 
     @property
     def own_domain(self) -> str:
@@ -38,22 +34,23 @@ class Curves:
 
     def percent(self, metric: str, domain: str, reference: str = TRUTH) -> Series:
         """A count through training, in percent."""
-        found = self._found.get((metric, domain, reference, "forced"), {})
-        return {step: 100 * share(record) for step, record in sorted(found.items())}
+        return {step: 100 * share(record) for step, record in self.view.history(metric, domain, reference).items()}
 
     def values(self, metric: str) -> Series:
         """A measurement that is made on one domain alone, such as the training loss."""
-        found = (records for (name, *_), records in self._found.items() if name == metric)
-        return {step: r.value for step, r in sorted(next(found, {}).items()) if r.value is not None}
+        found = (records for measure, records in self.view.by_measure.items() if measure.metric == metric)
+        return {step: r.value for step, r in next(found, {}).items() if r.value is not None}
 
     def last(self, metric: str, domain: str, reference: str = TRUTH) -> Record | None:
         """The record of the last evaluation that has it."""
-        found = self._found.get((metric, domain, reference, "forced"), {})
+        found = self.view.history(metric, domain, reference)
         return found[max(found)] if found else None
 
     def numbered(self, metric: str) -> list[int]:
         """The numbers k for which there are records of `metric:k`."""
-        return sorted({int(name.split(":")[1]) for name, *_ in self._found if name.startswith(f"{metric}:")})
+        return sorted(
+            {int(name.split(":")[1]) for name, *_ in self.view.by_measure if name.startswith(f"{metric}:")}
+        )
 
 
 def share(record: Record) -> float:

@@ -11,7 +11,7 @@ from lengthwise.errors import InputError
 from lengthwise.records.packed import is_packed, runs_below
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.source import RunSource
-from lengthwise.records.verdicts import Measured, Verdict, measured, passes_gate
+from lengthwise.records.verdicts import Measured, Verdict, measured
 from lengthwise.records.view import Judged, RunView
 from lengthwise.theory.predict import Prediction
 
@@ -54,41 +54,25 @@ class ShownRun:
     def environment(self) -> Any:
         return self.view.source.environment()
 
-    @cached_property
-    def _counts(self) -> dict[tuple[str, str, str], dict[int, Record]]:
-        found: dict[tuple[str, str, str], dict[int, Record]] = {}
-        for record in self.view.records:
-            if record.mode == "forced" and record.correct is not None:
-                found.setdefault((record.domain, record.reference, record.metric), {})[record.step] = record
-        return found
-
     def shares(self, domain: Domain | str, reference: str = TRUTH, metric: str = "exact") -> dict[int, float]:
         """The share counted at each step."""
-        counts = self._counts.get((str(domain), reference, metric), {})
-        return {step: (record.correct or 0) / record.total for step, record in counts.items()}
+        history = self.view.history(metric, domain, reference)
+        return {step: r.correct / r.total for step, r in history.items() if r.correct is not None}
 
     def digits(self, domain: Domain) -> set[int]:
         """The answer digits that were measured one by one on a domain."""
-        name = str(domain)
-        return {
-            int(metric[len(DIGIT) :]) for d, _, metric in self._counts if d == name and metric.startswith(DIGIT)
-        }
+        measures = [measure for measure in self.view.by_measure if measure.domain == str(domain)]
+        return {int(m.metric[len(DIGIT) :]) for m in measures if m.mode == "forced" and m.metric.startswith(DIGIT)}
 
     @property
     def trained(self) -> Measured:
         """Accuracy on the training domain, after the last evaluation."""
-        record = self._counts[str(self.view.train), TRUTH, "exact"][self.step]
-        return Measured(record.correct or 0, record.total, record.selection == "enumerated")
+        return measured(self.view.history("exact", self.view.train)[self.step])
 
     @property
     def converged(self) -> bool:
         """Whether it passed the gate of verdicts at that evaluation."""
-        exact = {
-            domain: measured(steps[self.step])
-            for (domain, *rest), steps in self._counts.items()
-            if rest == [TRUTH, "exact"] and self.step in steps
-        }
-        return passes_gate(self.view.train, exact)
+        return self.view.converged_at(self.step)
 
     @property
     def last_counts(self) -> list[Record]:

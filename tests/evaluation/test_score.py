@@ -219,7 +219,7 @@ def test_digits_and_details_are_counted_one_by_one():
     # windowed:1 answers 46, 42, 90, 0 where truth is 46, 52, 100, 100.
     hypothesis = Hypothesis.parse("windowed:1")
     subject = Subject(TheoryModel(layout, [task], [hypothesis]), layout, LEARNED)
-    member = MeasuredMember("r", 5, task, Domain.parse("D1"), draws=0)
+    member = MeasuredMember("r", 5, task, Domain.parse("D1"), step=9)
     records = put(subject, member, given_row(task, pairs, 2, hypothesis))
     found = {(r.reference, r.metric): r.correct if r.value is None else r.value for r in records}
     assert found["truth", "exact"] == found["windowed:1", "coincides"] == 1

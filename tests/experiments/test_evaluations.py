@@ -109,7 +109,7 @@ def test_held_out_problems_of_members_that_differ():
 
 def test_each_member_reads_its_own_held_out_problems(monkeypatch):
     asked = []
-    monkeypatch.setattr(samples, "measure", lambda s, m, given, n, detail: asked.extend(given) or [])
+    monkeypatch.setattr(samples, "measure", lambda s, m, given, detail: asked.extend(given) or [])
     configs = [tiny_config(seed=seed, data={"samples": 60}) for seed in (1, 2)]
     sets = [samples.fixed_set(config) for config in configs]
     parts = build(configs, CPU)

@@ -63,7 +63,7 @@ def test_calls_that_end_together_lose_nothing(tmp_path, monkeypatch):
     with ThreadPoolExecutor(len(ROWS)) as pool:
         list(pool.map(call, ROWS))
     note = read_json(tmp_path / FILE)
-    assert sorted(note["runs"]) == sorted(f"{row}-s1" for row in ROWS)
+    assert sorted(note["runs"]) == sorted(f"{row}-s101" for row in ROWS)
     assert len(note["spans"]) == len(ROWS)
     assert note["wall_seconds"] == covered(note["spans"])
     assert {path.name for path in tmp_path.iterdir()} == {"runs", FILE}, "no lock is left behind"

@@ -9,8 +9,7 @@ import pytest
 from fakes import tiny_config
 
 from lengthwise.errors import InputError
-from lengthwise.explorer.catalogue import Catalogue
-from lengthwise.explorer.progress import points, summary
+from lengthwise.explorer.runs import Catalogue, points, summary
 from lengthwise.records.files import write_json
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.packed import open_run, pack, packed_runs, runs_below, unpack
@@ -127,7 +126,7 @@ def test_a_report_of_packed_runs_is_that_of_their_folders(live, packed):
 
 
 def test_the_explorer_shows_packed_runs(live, packed):
-    listed = Catalogue([packed]).runs()
+    listed, _ = Catalogue([packed]).listed()
     name = f"{packed.name}/odd.json/tiny-s1"
     assert name in listed and len(listed) == 3
     folder = live / "runs" / "tiny-s1"

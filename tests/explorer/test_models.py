@@ -110,7 +110,7 @@ async def answer(queue: Queue, name: int, log: list, tokens: int = 10) -> None:
 def test_questions_are_answered_one_at_a_time_in_the_order_they_came():
     async def ask():
         queue, log = Queue(), []
-        await asyncio.gather(*(answer(queue, name, log) for name in range(5)))
+        await asyncio.wait_for(asyncio.gather(*(answer(queue, name, log) for name in range(5))), 20)
         return log
 
     log = asyncio.run(ask())
@@ -128,7 +128,7 @@ def test_who_leaves_the_queue_makes_room():
             await asyncio.sleep(0.01)
             waiting[0].cancel()
             await asyncio.sleep(0.01)
-        await asyncio.gather(*waiting, return_exceptions=True)
+        await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 20)
         return [name for name, event in log if event == "begun"]
 
     assert asyncio.run(ask()) == [1, 2]

@@ -1,4 +1,7 @@
 import json
+import re
+import subprocess
+import sys
 
 import pytest
 
@@ -89,3 +92,10 @@ def test_accuracies_that_would_take_too_long_are_left_out_and_said_so(capsys):
     main(["predict", "mul%99991", "--train", "D3", "--test", "B4", "--json"])
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert (row["hypothesis"], row["accuracy"], row["percent"]) == ("truncated:3", None, None)
+
+
+def test_the_module_is_the_command():
+    shown = subprocess.run(
+        [sys.executable, "-m", "lengthwise", "--version"], capture_output=True, text=True, check=True
+    )
+    assert re.fullmatch(r"lengthwise \d+\.\d+\.\d+\n", shown.stdout)

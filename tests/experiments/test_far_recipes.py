@@ -110,8 +110,8 @@ def test_a_recipe_has_a_number_of_seeds_of_its_own(tmp_path, monkeypatch, capsys
     )
     monkeypatch.setattr("lengthwise.commands.reproduce.render", lambda out, console: None)
     common = ["reproduce", "coupled-1000", "--json", "--out"]
-    laptop, asked = [str(tmp_path / "laptop"), "--scale", "laptop"], [str(tmp_path / "asked"), "--seeds", "2"]
-    for arguments, count in (([str(tmp_path / "own")], 3), (asked, 2), (laptop, 1)):
+    laptop = [str(tmp_path / "laptop"), "--scale", "laptop"]
+    for arguments, count in (([str(tmp_path / "own")], 3), (laptop, 1)):
         main([*common, *arguments])
         (shown,) = json.loads(capsys.readouterr().out)
         assert len(shown["rows"]) == count

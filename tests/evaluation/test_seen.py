@@ -43,36 +43,45 @@ def test_pairs_against_the_stream(train):
     assert seen_share_of_pairs(member(train, draws), a, b) == pytest.approx(met, rel=0.03)
 
 
-@pytest.mark.parametrize("train", ["D2", "D1+D3", "D1..3", "B3", "D5", "3x1"])
+HOW_DRAWN = (
+    {"sampling": "balanced"},
+    {"sampling": "paper"},
+    {"sparse": 0.8, "sparse_problems": 1_000},
+    {"sparse": 0.6, "sparse_problems": 10_000, "sampling": "balanced"},
+    {"sparse": 0.9, "sparse_problems": 2_000, "sampling": "paper"},
+)
+
+
 @pytest.mark.parametrize(
-    "data",
+    ("train", "data"),
     [
-        {"sampling": "balanced"},
-        {"sampling": "paper"},
-        {"sparse": 0.8, "sparse_problems": 5_000},
-        {"sparse": 0.6, "sparse_problems": 50_000, "sampling": "balanced"},
-        {"sparse": 0.9, "sparse_problems": 20_000, "sampling": "paper"},
+        *((train, data) for train in ("D2", "D1..3", "B3", "3x1") for data in HOW_DRAWN),
+        ("D5", HOW_DRAWN[3]),  # long enough to reserve test problems
     ],
 )
 def test_pairs_against_the_stream_however_it_is_drawn(train, data):
     """Pairs are compared by how likely they were met: the frequent ones too, not only their number."""
-    draws, config = 3_000, DataConfig(**data)
-    a, b = all_pairs(5, 6)
-    one, met = member(train, draws, **data), torch.zeros(len(a))
-    for seed in range(4):
-        drawn = Sampler(
-            [Member(seed, one.train)], 6, mode=config.sampling, sparse=config.sparse_digits, side="train"
-        )(torch.arange(draws))
-        seen = as_pairs(drawn[0][0], drawn[1][0])
-        met += torch.tensor([pair in seen for pair in zip(to_ints(a, BASE), to_ints(b, BASE), strict=True)])
+    draws, config, domain = 800, DataConfig(**data), Domain.parse(train, BASE)
+    a, b = all_pairs(domain.length, domain.length)
+    pairs = list(zip(to_ints(a, BASE), to_ints(b, BASE), strict=True))
+    one, met, seeds = member(train, draws, **data), torch.zeros(len(a)), 8
+    sampler = Sampler(
+        [Member(seed, domain) for seed in range(seeds)],
+        domain.length,
+        mode=config.sampling,
+        sparse=config.sparse_digits,
+        side="train",
+    )
+    for drawn in zip(*sampler(torch.arange(draws)), strict=True):
+        seen = as_pairs(*drawn)
+        met += torch.tensor([pair in seen for pair in pairs])
     chance = chance_seen(one, a, b)
     assert met[chance == 0].sum() == 0
     for low, high in ((0, 0.05), (0.05, 0.5), (0.5, 0.95), (0.95, 1.1)):
         group = (chance > low) & (chance <= high)
-        expected, spread = 4 * chance[group].sum(), 2 * (chance * (1 - chance))[group].sum().sqrt()
-        assert met[group].sum().item() == pytest.approx(
-            expected.item(), abs=4 * spread.item() + 0.02 * expected.item()
-        )
+        expected, spread = seeds * chance[group].sum(), (seeds * chance * (1 - chance))[group].sum().sqrt()
+        room = 4 * spread.item() + 0.02 * expected.item()
+        assert met[group].sum().item() == pytest.approx(expected.item(), abs=room)
 
 
 def test_pairs_by_carry_chain_against_the_stream():

@@ -7,10 +7,11 @@ import torch
 from fakes import tiny_config
 
 from lengthwise.errors import InputError
+from lengthwise.experiments import launch
 from lengthwise.experiments.build import build, training_data, training_steps
 from lengthwise.experiments.launch import train
 from lengthwise.records.files import read_json
-from lengthwise.training.checkpoint import load_state, load_tensors
+from lengthwise.training.checkpoint import load_state, load_tensors, save_checkpoint
 from lengthwise.training.optimizer import learning_rate_factor
 from lengthwise.training.steps import answer_losses
 from lengthwise.training.trainer import Callbacks, Progress, Trainer
@@ -266,3 +267,23 @@ def test_a_disk_that_fills_up_in_training(tmp_path):
         assert resumed == whole
     finally:
         subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_cooldown_goes_on_where_a_crash_left_it(tmp_path, monkeypatch):
+    """Learned at step 2, the run ends at step 8, whether or not it dies after the checkpoint of step 3."""
+    training = {**WSD, "cooldown": 6, "evaluate_every": 2, "checkpoint_every": 3}
+    config = tiny_config(training=training)
+    learned_once = lambda parts, names, records: [1.0 if records[0].step == 2 else 0.0]  # noqa: E731
+    monkeypatch.setattr(launch, "training_accuracies", learned_once)
+    (whole,) = train(config, tmp_path / "whole", device="cpu")
+
+    def save_and_die(*arguments, **options):
+        save_checkpoint(*arguments, **options)
+        raise RuntimeError("the power failed")
+
+    with monkeypatch.context() as dying, pytest.raises(RuntimeError):
+        dying.setattr(launch, "save_checkpoint", save_and_die)
+        train(config, tmp_path / "killed", device="cpu")
+    (killed,) = train(config, tmp_path / "killed", device="cpu")
+    assert load_state(whole.checkpoint_path).step == 8
+    assert killed.records_path.read_bytes() == whole.records_path.read_bytes()

@@ -65,7 +65,8 @@ def chance_seen(member: MeasuredMember, a: Tensor, b: Tensor) -> Tensor:
 
 def _phases(member: MeasuredMember) -> tuple[Tensor, Tensor]:
     """Stretches of training [P, 1]: how many problems were drawn, and the share of free digits set to zero."""
-    sparse, done, phases = member.data.sparse_digits, 0, [(0, 0.0)]
+    sparse, done = member.data.sparse_digits, 0
+    phases: list[tuple[int, float]] = []
     if sparse is not None:
         for k in range(CURRICULUM_STEPS):
             end = min(member.draws, sparse.problems * (k + 1) // CURRICULUM_STEPS)

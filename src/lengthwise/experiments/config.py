@@ -91,7 +91,7 @@ class RunConfig(Config):
 
     @property
     def measured_domains(self) -> list[Domain]:
-        return self.spec.measured_domains
+        return self.spec.measured_domains()
 
     @property
     def resolved_layout(self) -> str:

@@ -105,9 +105,7 @@ def _errors_of(run: Run, row: Row, count: int) -> list[Answer]:
 
 def _rows(run: Run, domains: Sequence[Domain], pairs: Path | str | None) -> list[Row]:
     if pairs is None:
-        # The training domain and its lengths belong to every evaluation: verdicts depend on them.
-        train = run.config.train_domain
-        return domain_rows(run.parts, list(dict.fromkeys([train, *train.separate_parts(), *domains])))
+        return domain_rows(run.parts, run.config.spec.measured_domains(domains))
     width, base, device = run.parts.layout.operand_width, run.config.base, run.parts.model.device
     problems = given_problems(Path(pairs), run.config.task_object, 1, width, device)
     run.check_answers(zip(to_ints(problems.a, base), to_ints(problems.b, base), strict=True))

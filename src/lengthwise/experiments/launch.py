@@ -151,7 +151,7 @@ class StackRun:
                         evaluate=lambda progress: self._evaluate(progress, bar),
                         finish=self._finish,
                         checkpoint=self._checkpoint,
-                        after_step=bar.step,
+                        after_step=lambda progress: bar.step(progress, self.trainer.last_step()),
                         stop=stop.asked,
                     )
                 )

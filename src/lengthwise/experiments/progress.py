@@ -37,10 +37,11 @@ class TrainingBar:
     ) -> None:
         self.bar.stop()
 
-    def step(self, progress: Training) -> None:
+    def step(self, progress: Training, last: int) -> None:
+        """`last` is the step with which training ends, as far as is known."""
         if progress.step % REFRESH_STEPS == 0:
             speed = progress.step / progress.seconds if progress.seconds else 0.0
-            self.bar.update(self.task, completed=progress.step, speed=f"{speed:.0f} steps/s")
+            self.bar.update(self.task, completed=progress.step, total=last, speed=f"{speed:.0f} steps/s")
 
     def evaluated(self, progress: Training, accuracies: Sequence[float]) -> None:
         loss = f"loss {sum(progress.losses) / len(progress.losses):.4f}, " if progress.losses else ""

@@ -51,10 +51,11 @@ class RunSpec:
             config=config,
         )
 
-    @property
-    def measured_domains(self) -> list[Domain]:
-        """The test domains, and first the training domain and its lengths, which every verdict depends on."""
-        return list(dict.fromkeys([self.train, *self.train.separate_parts(), *self.tests]))
+    def measured_domains(self, tests: Sequence[Domain] | None = None) -> list[Domain]:
+        """The test domains, its own by default, and first the training domain and its lengths, which every verdict
+        depends on."""
+        tested = self.tests if tests is None else tests
+        return list(dict.fromkeys([self.train, *self.train.separate_parts(), *tested]))
 
     @property
     def positions(self) -> str:

@@ -72,7 +72,8 @@ def _samples(data: dict[str, Any]) -> str:
     """How many, and how they are drawn where it is not all pairs alike."""
     count = "fresh" if data["samples"] is None else f"{data['samples']:,}"
     sampling = [] if data["sampling"] == "uniform" else [data["sampling"]]
-    return ", ".join([count, *sampling, *(["sparse digits"] if data.get("sparse") else [])])
+    sparse = data["samples"] is None and data.get("sparse")
+    return ", ".join([count, *sampling, *(["sparse digits"] if sparse else [])])
 
 
 def _optimizer(training: dict[str, Any]) -> str:

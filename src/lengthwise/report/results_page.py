@@ -26,8 +26,10 @@ INTRODUCTION = """\
 The tables and figures of Xu, Zhao, Zhang, Yang (ACL 2025), trained anew, with exact theory beside every number.
 This page is written by `make results` from the records in `results/`; `lengthwise reproduce NAME` makes those.
 Model sizes are the paper's, and so are training domains, but for the moduli that are primed with shorter operands:
-lengths that training held are marked †. Optimizer, batch, schedule, width and number of samples are ours, tuned on
-seed 0, which no table shows. No cell is a best of several, and what is missing is named."""
+lengths that training held are marked †. Optimizer, batch, schedule, width and number of samples are ours. The
+runs shown here are of version 0.1: tuned on seed 0, and modular addition again on what its seed 1 had shown, so that
+these tables are not of seeds that nobody had looked at. [protocol.md](protocol.md) tells how those that follow are
+made. What is missing is named."""
 
 VERDICTS = f"""\
 A model is first asked whether it learned what it was trained on: {100 * GATE:g} % of its own domain, as the lower

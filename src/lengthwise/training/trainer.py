@@ -111,7 +111,7 @@ class Trainer:
         if self.config.schedule == "wsd" and self._no_time_left():
             self.progress.learned_at = [step if at is None else at for at in self.progress.learned_at]
         ends = [every - step % every for every in (self.config.evaluate_every, self.config.checkpoint_every)]
-        count = min(self.steps.most, self._last_end() - step, *ends)
+        count = min(self.steps.most, self.last_step() - step, *ends)
         self.steps.take(step, [self._factors(step, k) for k in range(count)])
         self.progress.step += count
         self.progress.seconds += time.perf_counter() - start
@@ -136,7 +136,8 @@ class Trainer:
         end = self.config.steps if learned_at is None else learned_at + self.config.cooldown
         return min(end, self.config.steps)
 
-    def _last_end(self) -> int:
+    def last_step(self) -> int:
+        """The step with which the stack's training ends, as far as is known."""
         ends = [self._end(k) for k, alive in enumerate(self.progress.alive) if alive]
         return max(ends, default=self.config.steps)
 
@@ -154,7 +155,7 @@ class Trainer:
 
     def _over(self) -> bool:
         if self.config.schedule == "wsd":
-            return self.progress.step >= self._last_end()
+            return self.progress.step >= self.last_step()
         return self._share_done() >= 1
 
     def _due(self, every: int) -> bool:

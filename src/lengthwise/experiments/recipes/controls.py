@@ -2,7 +2,7 @@
 hyperparameters."""
 
 from lengthwise.experiments.config import RunConfig
-from lengthwise.experiments.recipes import addition, modular, multiplication
+from lengthwise.experiments.recipes.dependence import table_rows
 from lengthwise.experiments.recipes.recipe import FRESH_SEED, FRESH_SEEDS, Recipe, Row, Setting
 
 CHOSEN = ("addition-D4", "modular-addition-p101", "multiplication-D3", "modular-multiplication-p51")
@@ -31,8 +31,7 @@ def printed_rows(setting: Setting) -> list[Row]:
 
 
 def _chosen(setting: Setting) -> dict[str, RunConfig]:
-    tables = (addition.rows, modular.addition_rows, multiplication.rows, modular.multiplication_rows)
-    configs = {row.name: row.config for rows_of in tables for row in rows_of(setting)}
+    configs = {row.name: row.config for row in table_rows(setting)}
     return {name: configs[name] for name in (LAPTOP_CHOSEN if setting.laptop else CHOSEN)}
 
 

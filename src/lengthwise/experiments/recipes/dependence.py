@@ -16,10 +16,15 @@ CHOSEN = {
 LAPTOP_CHOSEN = {"addition-D1+D2", "modular-addition-p35", "modular-addition-p36"}
 
 
+def table_rows(setting: Setting) -> list[Row]:
+    """The rows of all tables of the paper."""
+    tables = (addition.rows, modular.addition_rows, multiplication.rows, modular.multiplication_rows)
+    return [row for rows_of in tables for row in rows_of(setting)]
+
+
 def rows(setting: Setting) -> list[Row]:
     chosen = LAPTOP_CHOSEN if setting.laptop else CHOSEN
-    tables = (addition.rows, modular.addition_rows, multiplication.rows, modular.multiplication_rows)
-    return [row for rows_of in tables for row in rows_of(setting) if row.name in chosen]
+    return [row for row in table_rows(setting) if row.name in chosen]
 
 
 DEPENDENCE = Recipe(

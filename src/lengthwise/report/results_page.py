@@ -27,8 +27,8 @@ The tables and figures of Xu, Zhao, Zhang, Yang (ACL 2025), trained anew, with e
 This page is written by `make results` from the records in `results/`; `lengthwise reproduce NAME` makes those.
 Model sizes are the paper's, and so are training domains, but for the moduli that are primed with shorter operands:
 lengths that training held are marked †. Optimizer, batch, schedule, width and number of samples are ours. The
-runs shown here are of version 0.1: tuned on seed 0, and modular addition again on what its seed 1 had shown, so that
-these tables are not of seeds that nobody had looked at. [protocol.md](protocol.md) tells how those that follow are
+runs shown here are of version 0.1: tuned on seed 0, and modular addition again on what its seed 1 had shown. So
+these tables are not of seeds that nobody had looked at; [protocol.md](protocol.md) tells how those that follow are
 made. What is missing is named."""
 
 VERDICTS = f"""\

@@ -28,8 +28,8 @@ REFUSED, STOPPED = 2, 130
 def interrupt_in_step(step, number):
     plain = TrainingBar.step
 
-    def noticing(self, progress):
-        plain(self, progress)
+    def noticing(self, progress, last):
+        plain(self, progress, last)
         if progress.step == step:
             os.kill(os.getpid(), number)
 

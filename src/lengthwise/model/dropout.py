@@ -34,6 +34,11 @@ class Noise(NamedTuple):
         """The noise of one of a model's places, independent of that of the others."""
         return self._replace(seeds=_mixed(self.seeds + place))
 
+    def of_layers(self, count: int) -> "list[Noise]":
+        """The noise at places 1 to `count`, worked out together: a GPU then has few small things to do."""
+        places = torch.arange(1, count + 1, dtype=torch.int32, device=self.seeds.device)
+        return [self._replace(seeds=seeds) for seeds in _mixed(self.seeds + places.unsqueeze(1))]
+
 
 def drop(x: Tensor, noise: Noise | None) -> Tensor:
     """[M, ...] with a share of the values set to zero and the rest grown so that the mean stays."""

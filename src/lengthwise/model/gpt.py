@@ -145,15 +145,26 @@ class GPT(nn.Module):
         of each token's problem where several share a row: content heads then see their own problem alone.
         `on_attention` is called with the number of each applied layer and its heads.
         """
-        x = embedded = drop(self._embedded(ids, positions), noise)
+        x = embedded = self.embed(ids, positions, noise)
         run = self._pass(positions, cache, problem)
         applied = len(self.blocks) * self.config.loops
+        noises = [None] * applied if noise is None else noise.of_layers(applied)
         for number in range(applied):
             if number and number % len(self.blocks) == 0:
                 x = x + embedded
             if tail and number == applied - 1:
                 run = _last_queries(run, tail)
-            x = self.blocks[number % len(self.blocks)](x, _of_layer(run, number, noise, on_attention))
+            told = None if on_attention is None else partial(on_attention, number)
+            x = self.blocks[number % len(self.blocks)](x, run._replace(noise=noises[number], on_attention=told))
+        return self.read_out(x)
+
+    def embed(self, ids: Tensor, positions: Tensor, noise: Noise | None) -> Tensor:
+        """Tokens and, where the encoding adds something to them, positions: [M, B, T, C]."""
+        x, added = self.tokens(ids), self.encoding.embed(positions)
+        return drop(x if added is None else x + added, noise)
+
+    def read_out(self, x: Tensor) -> Tensor:
+        """[M, B, Q, C] -> logits [M, B, Q, V]"""
         return self._logits(self.norm(x).to(self.compute_dtype)).float()
 
     def _pass(self, positions: Tensor, cache: Cache | None, problem: Tensor | None) -> Pass:
@@ -172,10 +183,6 @@ class GPT(nn.Module):
             cache=cache,
             same_problem_mask=mask,
         )
-
-    def _embedded(self, ids: Tensor, positions: Tensor) -> Tensor:
-        x, added = self.tokens(ids), self.encoding.embed(positions)
-        return x if added is None else x + added
 
     def _logits(self, x: Tensor) -> Tensor:
         if self.head is not None:
@@ -223,14 +230,4 @@ def _last_queries(run: Pass, tail: int) -> Pass:
         relation=run.encoding.relate(run.positions[..., -tail:], run.key_positions),
         queries=tail,
         same_problem_mask=None if mask is None else mask[..., -tail:, :],
-    )
-
-
-def _of_layer(
-    run: Pass, number: int, noise: Noise | None, on_attention: Callable[[int, AttentionHeads], None] | None
-) -> Pass:
-    """The pass through the layer applied as `number` (from 0), with noise of its own."""
-    return run._replace(
-        noise=None if noise is None else noise.at(number + 1),
-        on_attention=None if on_attention is None else partial(on_attention, number),
     )

@@ -7,9 +7,9 @@ to bfloat16 in one pass, and their gradients come back as one tensor.
 Shapes: M members, B problems of a step, T tokens, W steps of a window, N parameters of a member.
 """
 
+import copy
 import os
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,10 @@ import torch
 from torch import Tensor
 from torch.func import functional_call
 
-from lengthwise.model.dropout import Noise
 from lengthwise.model.gpt import GPT
 from lengthwise.training.data import Batch, TrainingData
 from lengthwise.training.optimizer import Optimizer
-from lengthwise.training.steps import Dropout, Factors, Losses, answer_losses, step_state
+from lengthwise.training.steps import Dropout, Factors, Logits, Losses, answer_losses, step_state
 
 WINDOW = 32
 WARM_UP = 3  # calls before capture: compilation, workspaces, autotuning
@@ -29,6 +28,13 @@ WARM_UP = 3  # calls before capture: compilation, workspaces, autotuning
 
 # Compiled programs outlive a process where the user's caches are, so that the same shape compiles once.
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path.home() / ".cache" / "lengthwise" / "compiled"))
+
+
+COMPILED: dict[str, Any] = {"fullgraph": True, "dynamic": False}
+MOST_SHAPES = 3
+"""Shapes of stacks with compiled programs at a time: the compiler keeps eight variants of a function, of which a
+shape needs up to two."""
+_compiled: dict[str, GPT] = {}
 
 
 class GraphSteps:
@@ -48,10 +54,8 @@ class GraphSteps:
         self.rounded = optimizer.matrices.values.to(model.compute_dtype)
         made = data(self.first_problem)
         self.window = made._replace(**{name: part.clone() for name, part in _tensors(made).items()})
-        # Programs of earlier stacks are captured already; kept, they would count towards the compiler's limit.
-        torch.compiler.reset()
-        self.loss = torch.compile(partial(_losses, model, optimizer), fullgraph=True, dynamic=False)
-        self.update = torch.compile(self._update, fullgraph=True, dynamic=False)
+        self.program = compiled_model(model, (batch, *made.ids.shape[2:]))
+        self.update = torch.compile(_update, **COMPILED)
         self._record()
 
     def take(self, first: int, factors: Factors) -> None:
@@ -93,16 +97,21 @@ class GraphSteps:
         batch = self._current_batch()
         leaves = [t.detach().requires_grad_() for t in (self.optimizer.others.values, self.rounded)]
         number, factor = (table.index_select(0, self.cursor) for table in (self.numbers, self.factors))
-        losses = self.loss(leaves, batch, self.dropout(number.long() - 1))
+        losses = answer_losses(self._with_weights(leaves), batch, self.dropout(number.long() - 1))
         gradients = torch.autograd.grad(losses.sum(), leaves)
-        self.update(list(gradients), number, factor.mT)
+        self.update(self.optimizer, self.rounded, list(gradients), number, factor.mT)
         self.losses.add(losses.detach())
         self.cursor += 1
 
-    def _update(self, gradients: list[Tensor], number: Tensor, factor: Tensor) -> None:
-        """The optimizer's update, and in the same pass over memory the matrices rounded for the next step."""
-        self.optimizer.update(gradients, number, factor)
-        self.rounded.copy_(self.optimizer.matrices.values)
+    def _with_weights(self, leaves: list[Tensor]) -> Logits:
+        """The compiled model as a function of the flat parameters, the matrices in the compute dtype."""
+        others, matrices = self.optimizer.groups
+        weights = {**dict(self.model.named_buffers()), **others.named(leaves[0]), **matrices.named(leaves[1])}
+
+        def logits(ids: Tensor, positions: Tensor, **rest: Any) -> Tensor:
+            return functional_call(self.program, weights, (ids, positions), rest)
+
+        return logits
 
     def _current_batch(self) -> Batch:
         """The cursor's batch of the window; what all steps share is not cut."""
@@ -113,18 +122,34 @@ class GraphSteps:
         return part.unflatten(1, (WINDOW, self.batch)).index_select(1, self.cursor).squeeze(1)
 
 
-def _losses(model: GPT, optimizer: Optimizer, leaves: list[Tensor], batch: Batch, noise: Noise | None) -> Tensor:
-    """The losses as a function of the flat parameters, the matrices in the compute dtype."""
-    others, matrices = optimizer.groups
-    weights = {
-        **others.named(leaves[0]),
-        **matrices.named(leaves[1]),
-    }
+def compiled_model(model: GPT, batch_shape: tuple[int, ...]) -> GPT:
+    """A copy of the model without weights whose pieces are compiled: the embedding, the read-out, and one block for
+    all of its blocks but the last, which may answer for fewer tokens.
 
-    def with_weights(ids: Tensor, positions: Tensor, **rest: Any) -> Tensor:
-        return functional_call(model, weights, (ids, positions), rest)
+    Models of equal shape share it, whatever their seeds and rates.
+    """
+    weights = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    config = model.config.model_copy(update={"dropout": 0.0})
+    shape = repr((config, type(model.encoding), weights, batch_shape))
+    if shape not in _compiled:
+        if len(_compiled) == MOST_SHAPES:
+            torch.compiler.reset()
+            _compiled.clear()
+        program = copy.deepcopy(model).to("meta")
+        for block in program.blocks:
+            block.compile(**COMPILED)
+        for piece in ("embed", "read_out"):
+            setattr(program, piece, torch.compile(getattr(program, piece), **COMPILED))
+        _compiled[shape] = program
+    return _compiled[shape]
 
-    return answer_losses(with_weights, batch, noise)
+
+def _update(
+    optimizer: Optimizer, rounded: Tensor, gradients: list[Tensor], number: Tensor, factor: Tensor
+) -> None:
+    """The optimizer's update, and in the same pass over memory the matrices rounded for the next step."""
+    optimizer.update(gradients, number, factor)
+    rounded.copy_(optimizer.matrices.values)
 
 
 def _tensors(batch: Batch) -> dict[str, Tensor]:

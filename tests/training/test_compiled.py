@@ -1,0 +1,79 @@
+"""What is compiled of a model: few pieces, shared by models of equal shape, with the plain model's numbers.
+
+Traced here without a GPU; tests/training/test_graph.py runs the compiled steps on one.
+"""
+
+import pytest
+import torch
+from fakes import tiny_config
+from torch._dynamo.utils import counters
+from torch.func import functional_call
+
+from lengthwise.experiments.build import build, training_data
+from lengthwise.tokens.counter import derive
+from lengthwise.training import graph
+from lengthwise.training.optimizer import Optimizer
+from lengthwise.training.steps import Dropout, answer_losses
+
+BATCH = 4
+
+
+@pytest.fixture(autouse=True)
+def traced(monkeypatch):
+    monkeypatch.setitem(graph.COMPILED, "backend", "aot_eager")
+    torch.compiler.reset()
+    yield
+    torch.compiler.reset()
+    graph._compiled.clear()
+
+
+def gradients(config):
+    """Losses and flat gradients of one batch: compiled, and as the model itself has them."""
+    parts = build([config], torch.device("cpu"))
+    optimizer, batch = Optimizer(parts.model, [config.training]), training_data(parts, BATCH)(0)
+    noise = Dropout([derive(config.seed, "dropout")], [config.model.dropout], parts.model.device)(3)
+    program = graph.compiled_model(parts.model, tuple(batch.ids.shape))
+    leaves = [group.values.detach().requires_grad_() for group in optimizer.groups]
+    views = [group.named(leaf) for group, leaf in zip(optimizer.groups, leaves, strict=True)]
+    weights = {**dict(parts.model.named_buffers()), **views[0], **views[1]}
+    losses = answer_losses(
+        lambda ids, positions, **rest: functional_call(program, weights, (ids, positions), rest), batch, noise
+    )
+    compiled = [losses, *torch.autograd.grad(losses.sum(), leaves)]
+    plain = answer_losses(parts.model, batch, noise)
+    plain.sum().backward()
+    return compiled, [plain, *(group.take_gradient() for group in optimizer.groups)]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"encoding": "learned", "model": {"dropout": 0.2, "layers": 3}},
+        {"encoding": "rotary", "model": {"layers": 2}},
+        {"encoding": "coupled", "model": {"place_attention": True, "position_waves": True, "layers": 2}},
+    ],
+    ids=["learned", "rotary", "position-only"],
+)
+def test_compiled_pieces_have_the_plain_models_numbers(changes):
+    for ours, plain in zip(*gradients(tiny_config(**changes)), strict=True):
+        torch.testing.assert_close(ours, plain, rtol=1e-5, atol=1e-6)
+
+
+def test_one_block_is_compiled_for_all_but_the_last():
+    counters.clear()
+    gradients(tiny_config(model={"layers": 4, "dropout": 0.1}))
+    assert counters["stats"]["unique_graphs"] == 4, "the embedding, a block, the last block, the read-out"
+
+
+def test_other_seeds_and_rates_compile_nothing_anew():
+    config = tiny_config(model={"dropout": 0.1})
+    gradients(config)
+    counters.clear()
+    gradients(config.changed(seed=7, model={"dropout": 0.3}, training={"learning_rate": 0.1}))
+    assert not counters["stats"]["unique_graphs"]
+
+
+def test_many_shapes_stay_within_the_compilers_limit():
+    """Ten shapes, two variants of a block each, where the compiler refuses a ninth."""
+    for width in range(8, 48, 4):
+        gradients(tiny_config(model={"layers": 2, "heads": 1, "width": width}))

@@ -74,6 +74,6 @@ def test_other_seeds_and_rates_compile_nothing_anew():
 
 
 def test_many_shapes_stay_within_the_compilers_limit():
-    """Ten shapes, two variants of a block each, where the compiler refuses a ninth."""
-    for width in range(8, 48, 4):
-        gradients(tiny_config(model={"layers": 2, "heads": 1, "width": width}))
+    """Nine shapes, where the compiler refuses a ninth variant of a block."""
+    for width in range(4, 40, 4):
+        gradients(tiny_config(model={"layers": 1, "heads": 1, "width": width}))

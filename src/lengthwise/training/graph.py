@@ -123,8 +123,8 @@ class GraphSteps:
 
 
 def compiled_model(model: GPT, batch_shape: tuple[int, ...]) -> GPT:
-    """A copy of the model without weights whose pieces are compiled: the embedding, the read-out, and one block for
-    all of its blocks but the last, which may answer for fewer tokens.
+    """A copy of the model without weights whose pieces are compiled: the embedding, the read-out, and one block
+    for all of its blocks but the last, which may answer for fewer tokens.
 
     Models of equal shape share it, whatever their seeds and rates.
     """

@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Set up again only when the list of dependencies changes.
 STAMP := .venv/.installed
 
-.PHONY: setup demo test lint format results
+.PHONY: setup demo test gpu-test lint format results
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
@@ -22,6 +22,9 @@ results: setup
 test: setup
 	scripts/install_chromium.sh
 	$(BIN)/pytest --numprocesses auto --quiet
+
+gpu-test: setup
+	$(BIN)/python scripts/gpu_test.py
 
 lint: setup
 	$(BIN)/ruff check .

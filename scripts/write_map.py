@@ -22,7 +22,7 @@ LINES = {
     "CONTRIBUTING.md": "How to work on lengthwise.",
     "LICENSE": "MIT.",
     "Makefile": "demo, test, lint, results: each sets up .venv by itself.",
-    "constraints.txt": "The one version that matters: torch's.",
+    "constraints.txt": "The version of every direct dependency that the tests pass with.",
     "pyproject.toml": "The package, its extras, and the tools' settings.",
     "docs/add-a-layout.md": "A layout of your own, step by step.",
     "docs/add-an-encoding.md": "A positional encoding of your own, step by step.",

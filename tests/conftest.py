@@ -1,5 +1,7 @@
 import os
 
+import pytest
+import torch
 from hypothesis import settings
 
 # Two multi-threaded torch processes on two cores starve each other: one thread per test worker.
@@ -9,3 +11,10 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 # A loaded machine is not a failure: examples are counted, not timed.
 settings.register_profile("lengthwise", deadline=None)
 settings.load_profile("lengthwise")
+
+
+def pytest_collection_modifyitems(items):
+    if not torch.cuda.is_available():
+        for item in items:
+            if item.get_closest_marker("gpu"):
+                item.add_marker(pytest.mark.skip(reason="needs a GPU"))

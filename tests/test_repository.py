@@ -5,9 +5,14 @@ import re
 import runpy
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "lengthwise"
@@ -139,3 +144,20 @@ def test_no_machine_paths_or_registry_addresses():
 def test_no_large_files():
     for name in tracked():
         assert (ROOT / name).stat().st_size <= 4 * 2**20, name
+
+
+def direct_dependencies() -> list[Requirement]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lists = [project["dependencies"], *project["optional-dependencies"].values()]
+    return [Requirement(line) for line in dict.fromkeys(chain(*lists))]
+
+
+@pytest.mark.parametrize("requirement", direct_dependencies(), ids=lambda requirement: requirement.name)
+def test_direct_dependencies_are_bounded_and_the_tested_version_is_written_down(requirement):
+    """A new major version is met by a person who changes the bound, not by a user."""
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pins = dict(line.split("==") for line in lines if not line.startswith("#"))
+    tested = Version(pins[requirement.name])
+    assert tested in requirement.specifier
+    assert Version(f"{tested.major + 1}") not in requirement.specifier
+    assert Version(version(requirement.name)).base_version == tested.base_version

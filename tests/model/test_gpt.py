@@ -221,7 +221,7 @@ def test_weights_and_logits_are_float32():
     assert model(*batch(3)).dtype == torch.float32
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+@pytest.mark.gpu
 def test_cuda_computes_in_bfloat16_and_agrees_with_the_cpu():
     model = build()
     ids, positions = batch(3)

@@ -8,7 +8,7 @@ from lengthwise.model.attention import softmax_attention
 from lengthwise.model.dropout import Noise
 from lengthwise.model.short_attention import short_attention, suits_short
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+pytestmark = pytest.mark.gpu
 
 
 def reference(packed, queries):

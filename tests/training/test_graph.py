@@ -6,7 +6,7 @@ from fakes import tiny_config
 
 from lengthwise.experiments.build import build, training_steps
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+pytestmark = pytest.mark.gpu
 
 
 def losses_of(configs, count, *, plain):

@@ -1,4 +1,4 @@
-"""Runs the tests that need a GPU and writes commit, card and counts to results/gpu-tests.json, or to a named file."""
+"""Runs the tests that need a GPU and writes commit, card and counts to results/gpu-tests.json, or a named file."""
 
 import json
 import os

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
-from lengthwise.model.positions import Encoding, number_tokens
+from lengthwise.model.positions import Encoding, has_position, number_tokens
 from lengthwise.tokens.answers import Answers
 from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.counter import Draws, below, derive
@@ -69,7 +69,7 @@ class TrainingData:
     ) -> None:
         self.layout, self.encoding = layout, encoding
         self.length, self.per_row = row_length(layout, config), problems_per_row(layout, config)
-        apart = offsets > 1 and self.per_row > 1 and encoding.restarts
+        apart = offsets > 1 and self.per_row > 1 and encoding.numbers_each_problem
         self.circle = _circle(encoding) if apart else 0
         self.offsets = self.circle or offsets
         self.tail = self.length - shortest_problem(layout).prompt_length
@@ -96,21 +96,22 @@ class TrainingData:
     def _offset(self, rows: Tensor, problems: Tensor, problem: Tensor | None) -> Tensor:
         """Of each row [M, B, 1], or, where every problem has its own, of each token [M, B, T].
 
-        Some encodings have one problem of such a row stand where evaluation puts every problem: from it a token
-        without a place, as `=` of abacus positions, learns where numbers begin. Before it stand none, one or two
-        others, by turns, so that such tokens meet all other places too.
+        Where only distances matter, one problem of such a row stands where evaluation puts every problem: from it
+        a token without a position, as `=` of abacus, learns where numbers begin. Before it stand none, one or two
+        others, by turns, so that such tokens meet all other positions too. Of a learned table, the rows used there
+        would be learned apart from all others.
         """
         if not self.circle or problem is None:
             return self._drawn(rows).unsqueeze(-1)
         own = self._drawn(problems).unflatten(1, (-1, self.per_row)).gather(-1, problem)
         as_tested = problem == (rows % TURNS).unsqueeze(-1)
-        return torch.where(as_tested, 0, own) if self.encoding.one_as_tested else own
+        return torch.where(as_tested, 0, own) if self.encoding.shift_invariant else own
 
     def _around(self, positions: Tensor) -> Tensor:
         """What runs beyond the last row goes on at row 1."""
         if not self.circle:
             return positions
-        return torch.where(positions > 0, (positions - 1) % self.circle + 1, 0)
+        return torch.where(has_position(positions), (positions - 1) % self.circle + 1, 0)
 
     def _drawn(self, indices: Tensor) -> Tensor:
         """An offset for each of [B] indices, for every member: [M, B]."""

@@ -21,8 +21,7 @@ class TableEncoding(Encoding):
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
         super().__init__(config, rows, init)
         self.rows = rows
-        # Of a table, the rows used there would be learned apart from all others; waves make all positions alike.
-        self.one_as_tested = config.position_waves
+        self.shift_invariant = config.position_waves
         self.table = self.waves = None
         if config.position_waves:
             self.waves = Waves(config, rows - 1, init)

@@ -33,9 +33,10 @@ Relation = Tensor | tuple[Tensor, ...] | None
 
 
 class Encoding(nn.Module, ABC):
-    """The interface. `rows` is how many positions fit, or None where there is no bound."""
+    """The interface: a final subclass implements what is abstract here."""
 
-    rows: int | None
+    rows: int | None = None
+    """How many positions fit, or None where there is no bound."""
 
     numbers_each_problem: ClassVar[bool] = False
     """Whether every problem of a row is numbered by itself, so that each may have an offset of its own."""
@@ -43,7 +44,6 @@ class Encoding(nn.Module, ABC):
     shift_invariant: bool = False
     """Whether attention between positions depends on their distance alone, around the circle of all rows but 0."""
 
-    @abstractmethod
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
         super().__init__()
 

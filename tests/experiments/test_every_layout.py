@@ -66,9 +66,9 @@ def test_names_tell_layouts_apart():
     ("changes", "words"),
     [
         ({"layout": "diagonal"}, ("'diagonal'", "padded, aligned, reversed, level, plain, scratchpad")),
-        ({"layout": "scratchpad", "task": "mul%7"}, ("'scratchpad'", "mul%7", "allowed are padded, aligned")),
-        ({"layout": "plain", "encoding": "abacus"}, ("'abacus'", "'plain'", "allowed are padded, aligned")),
-        ({"layout": "plain", "encoding": "coupled"}, ("'coupled'", "'plain'", "allowed are padded, aligned")),
+        ({"layout": "scratchpad", "task": "mul%7"}, ("'scratchpad'", "mul%7", "choose from padded, aligned")),
+        ({"layout": "plain", "encoding": "abacus"}, ("'abacus'", "'plain'", "choose from padded, aligned")),
+        ({"layout": "plain", "encoding": "coupled"}, ("'coupled'", "'plain'", "choose from padded, aligned")),
         ({"data": {"packing": "stapled"}}, ("'stapled'", "lines", "concatenated")),
         ({"data": {"row_tokens": 0}}, ("row_tokens", "0")),
     ],

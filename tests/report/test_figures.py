@@ -24,8 +24,8 @@ from lengthwise.report.figures.dynamics import correlations
 from lengthwise.report.figures.grids import agreement_beyond
 from lengthwise.report.figures.settings import NAMES
 from lengthwise.report.figures.style import COLOURS, GREY
+from lengthwise.theory.carries import r2_ceiling
 from lengthwise.theory.dependence import dependence_matrix
-from lengthwise.theory.dynamics import r2_ceiling
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.plateaus import plateaus
 

@@ -10,7 +10,7 @@ from lengthwise.arithmetic import Domain, Part, Task
 from lengthwise.errors import InputError
 from lengthwise.theory.accuracy import accuracy
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.products import count_agreeing, long_operand_limit
+from lengthwise.theory.residues import count_agreeing, long_operand_limit
 
 FEASIBLE = 12_000
 

@@ -2,7 +2,7 @@ import pytest
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
-from lengthwise.theory.digit_accuracy import digit_accuracy, digit_share
+from lengthwise.theory.carries import digit_accuracy, digit_share
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 
 

@@ -8,7 +8,7 @@ import pytest
 from brute_force import all_pairs, digits
 
 from lengthwise.arithmetic import Domain, Part
-from lengthwise.theory.dynamics import r2_ceiling
+from lengthwise.theory.carries import r2_ceiling
 
 
 def redrawn(pairs, position, base, width):

@@ -5,7 +5,7 @@ from brute_force import all_pairs
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
-from lengthwise.theory.error_size import truncation_error
+from lengthwise.theory.accuracy import truncation_error
 from lengthwise.theory.hypotheses import Hypothesis
 
 

@@ -13,6 +13,7 @@
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -23,8 +24,8 @@ from lengthwise.arithmetic.task import Task, check_base, digit_count
 from lengthwise.errors import InputError
 
 GRAMMAR = (
-    "allowed are D4 (the longer operand has 4 digits), B4 (both have 4), 40x2 (a has 40, b has 2), D4[lead>=6], "
-    "D1..4, 1..40x2, D4+D5 and 0.6*D6+0.4*D7"
+    "write D4 (the longer operand has 4 digits), B4 (both have 4), 40x2 (a has 40, b has 2), D4[lead>=6], "
+    "D1..4, 1..40x2, D4+D5 or 0.6*D6+0.4*D7"
 )
 
 BEYOND = 5
@@ -49,11 +50,8 @@ class Domain:
         assert self.parts and len(self.parts) == len(self.weights) == len(set(self.parts))
         assert len({part.base for part in self.parts}) == 1
         if sum(self.weights) != 1 or min(self.weights) <= 0:
-            shown = "+".join(map(_weight_text, self.weights))
-            raise InputError(
-                f"weights {shown} of {self} sum to {_weight_text(sum(self.weights, Fraction()))}: "
-                "allowed are positive weights that sum to 1"
-            )
+            total = _weight_text(sum(self.weights, Fraction()))
+            raise InputError(f"weights of {self} must be positive and sum to 1, not to {total}")
 
     @classmethod
     def parse(cls, text: str, base: int = 10) -> Self:
@@ -61,7 +59,7 @@ class Domain:
         terms = [_parse_term(term, text, base) for term in text.split("+")]
         weighted = [weight is not None for weight, _ in terms]
         if any(weighted) and not all(weighted):
-            raise InputError(f"domain {text!r} weighs some terms and not others: allowed is all or none")
+            raise InputError(f"domain {text!r} must weigh all of its terms or none")
         shares: dict[Part, Fraction] = {}
         for weight, parts in terms:
             share = (Fraction(1, len(terms)) if weight is None else weight) / len(parts)
@@ -129,12 +127,17 @@ class Domain:
         """
         return [Domain((part,), (Fraction(1),)) for part in self.parts]
 
+    def mean(self, of: Callable[[Part], Fraction]) -> Fraction:
+        """The mean over problems of what is known by part, as accuracy.
+
+        >>> Domain.parse("0.6*D6+0.4*D7").mean(lambda part: Fraction(part.length))
+        Fraction(32, 5)
+        """
+        return sum((w * of(part) for w, part in zip(self.weights, self.parts, strict=True)), Fraction())
+
     def weight(self, pair: tuple[int, int]) -> Fraction:
         """The exact probability of one pair."""
-        return sum(
-            (w / part.size for w, part in zip(self.weights, self.parts, strict=True) if pair in part),
-            Fraction(),
-        )
+        return self.mean(lambda part: Fraction(pair in part, part.size))
 
 
 def parse_test_domains(text: str, base: int = 10) -> list[Domain]:
@@ -166,13 +169,13 @@ def pair_length(a: int, b: int, base: int) -> int:
 def _parse_term(term: str, text: str, base: int) -> tuple[Fraction | None, list[Part]]:
     match = _TERM.fullmatch(term.strip())
     if match is None or (match["kind"] is None) == (match["second"] is None):
-        raise InputError(f"cannot read {term!r} in domain {text!r}: {GRAMMAR}")
+        raise InputError(f"invalid domain {text!r}: cannot read {term!r}; {GRAMMAR}")
     first = int(match["first"])
     last = first if match["last"] is None else int(match["last"])
     if last < first:
-        raise InputError(f"range {term!r} in domain {text!r} runs downward: allowed is D2..5 or 2..5x2")
+        raise InputError(f"range {term!r} in domain {text!r} runs downward (write D2..5 or 2..5x2)")
     if last > MAX_LENGTH:
-        raise InputError(f"length {last} in {term!r} is out of range: allowed is 1 to {MAX_LENGTH}")
+        raise InputError(f"length {last} in {term!r} is out of range (1 to {MAX_LENGTH})")
     lead = None if match["lead"] is None else int(match["lead"])
     weight = None
     if match["weight"] is not None:

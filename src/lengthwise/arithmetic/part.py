@@ -42,12 +42,9 @@ class Part:
         assert (self.kind == "x") == (self.exact is not None)
         for length in self.lengths:
             if not 1 <= length <= MAX_LENGTH:
-                raise InputError(f"length {length} in {self} is out of range: allowed is 1 to {MAX_LENGTH}")
+                raise InputError(f"length {length} in {self} is out of range (1 to {MAX_LENGTH})")
         if self.lead is not None and not 1 <= self.lead < self.base:
-            raise InputError(
-                f"lead {self.lead} in {self} is no leading digit: allowed is 1 to {self.base - 1} "
-                f"in base {self.base}"
-            )
+            raise InputError(f"lead {self.lead} in {self} is out of range (1 to {self.base - 1})")
 
     def __str__(self) -> str:
         return self.named(str(self.lengths[0]))

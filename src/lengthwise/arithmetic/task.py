@@ -45,19 +45,16 @@ class Task:
 
     def __post_init__(self) -> None:
         if self.operation not in OPERATIONS:
-            raise InputError(f"unknown operation {self.operation!r}: allowed are {', '.join(OPERATIONS)}")
+            raise InputError(f"unknown operation {self.operation!r} (choose from {', '.join(OPERATIONS)})")
         if self.modulus is not None and self.modulus < 1:
-            raise InputError(f"modulus {self.modulus} is too small: allowed is 1 or more")
+            raise InputError(f"modulus {self.modulus} is too small (1 or more)")
         check_base(self.base)
 
     @classmethod
     def parse(cls, text: str, base: int = 10) -> Self:
         match = _FORM.fullmatch(text.strip())
         if match is None:
-            raise InputError(
-                f"cannot read task {text!r}: allowed is an operation ({', '.join(OPERATIONS)}), "
-                "with a modulus if wanted, as in add%101"
-            )
+            raise InputError(f"invalid task {text!r} (write {', '.join(OPERATIONS)}, or with a modulus add%101)")
         modulus = match["modulus"]
         return cls(match["operation"], None if modulus is None else int(modulus), base)
 
@@ -83,7 +80,7 @@ class Task:
 
 def check_base(base: int) -> None:
     if not MIN_BASE <= base <= MAX_BASE:
-        raise InputError(f"base {base} is out of range: allowed is {MIN_BASE} to {MAX_BASE}")
+        raise InputError(f"base {base} is out of range ({MIN_BASE} to {MAX_BASE})")
 
 
 def digit_count(value: int, base: int) -> int:

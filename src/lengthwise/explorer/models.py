@@ -26,7 +26,7 @@ def describe(name: str, path: Path) -> Model:
     from lengthwise.experiments import config as configs
     from lengthwise.records.view import RunView
     from lengthwise.report.words import headline
-    from lengthwise.theory.predict import find_rule
+    from lengthwise.theory.rules import find_rule
 
     shipped = name in shipped_models()
     try:

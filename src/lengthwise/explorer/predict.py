@@ -22,7 +22,8 @@ from lengthwise.report.tables import EXACT, percent
 from lengthwise.report.words import formula, headline
 from lengthwise.theory.encodings import check_layout, encoding_facts
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.predict import Case, find_rule, predict
+from lengthwise.theory.predict import predict
+from lengthwise.theory.rules import Case, find_rule
 
 EXAMPLE_BEYOND = 2
 """How many digits an example is longer than training."""

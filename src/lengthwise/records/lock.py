@@ -40,7 +40,7 @@ def _keep(handle: int, folder: Path) -> None:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise InputError(f"{folder} is in use by another process: allowed is one at a time") from None
+        raise InputError(f"{folder} is in use by another process") from None
     except OSError:
         return  # some network file systems lock no folders
 

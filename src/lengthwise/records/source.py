@@ -60,7 +60,7 @@ class RunSource(ABC):
         for known in STATUSES:
             if isinstance(content, dict) and cast(dict[str, Any], content).get("status") == known:
                 return known
-        raise InputError(f"{self.path / STATUS} tells no status: allowed are {', '.join(STATUSES)}")
+        raise InputError(f"{self.path / STATUS} tells no status (choose from {', '.join(STATUSES)})")
 
     def costs(self) -> dict[str, Any]:
         """What else status.json notes: steps, tokens, seconds. Runs of earlier versions note less."""

@@ -17,7 +17,8 @@ from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
 from lengthwise.errors import InputError
 from lengthwise.theory.encodings import ABSOLUTE, encoding_facts, layout_facts
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.predict import Case, Prediction, find_rule, predict_case
+from lengthwise.theory.predict import Prediction, predict_case
+from lengthwise.theory.rules import Case, find_rule
 
 KEYS = ("task", "train", "test", "encoding", "layout", "base", "seed")
 

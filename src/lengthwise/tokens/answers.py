@@ -66,7 +66,7 @@ class Answers:
 def _check(task: Task) -> None:
     if task.operation not in DIGITWISE:
         raise InputError(
-            f"operation {task.operation!r} is not known on digits: allowed are {', '.join(DIGITWISE)}"
+            f"operation {task.operation!r} has no form on digits (choose from {', '.join(DIGITWISE)})"
         )
     if task.modulus is not None:
         check_modulus(task.modulus)

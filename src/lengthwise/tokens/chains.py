@@ -46,10 +46,10 @@ class Chains:
     def __init__(self, parts: Sequence[Part], device: torch.device | str) -> None:
         base, longest = parts[0].base, max(part.length for part in parts)
         if longest > LONGEST:
-            raise InputError(f"length {longest} is too long for the mode chains: allowed is up to {LONGEST}")
+            raise InputError(f"length {longest} is too long for sampling chains (up to {LONGEST})")
         for part in parts:
             if part.exact is not None:
-                raise InputError(f"{part} has no sampling mode chains: allowed are parts such as D4 and B4")
+                raise InputError(f"sampling chains does not go with {part}; try D{part.length} or B{part.length}")
         ways = Ways(base, longest)
         kinds = [_by_kind(part.lead_pairs, base) for part in parts]
         free = _by_kind([(x, y) for x in range(base) for y in range(base)], base)

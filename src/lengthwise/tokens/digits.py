@@ -30,7 +30,7 @@ def from_ints(values: Sequence[int], width: int, base: int) -> Tensor:
     end = base**width
     for value in values:
         if not 0 <= value < end:
-            raise InputError(f"{_shown(value)} does not fit: allowed are 0 to {base}^{width} - 1")
+            raise InputError(f"{_shown(value)} is out of range (0 to {base}^{width} - 1)")
     per_chunk = _chunk_digits(base)
     rows = [_chunks(value, base**per_chunk, -(-width // per_chunk)) for value in values]
     chunks = torch.tensor(rows, dtype=torch.int64).reshape(len(rows), -1, 1)
@@ -93,7 +93,7 @@ def modulo(digits: Tensor, modulus: int | Tensor, base: int, width: int) -> Tens
 
 def check_modulus(modulus: int) -> int:
     if not 1 <= modulus <= MAX_MODULUS:
-        raise InputError(f"modulus {modulus} is out of range: allowed is 1 to {MAX_MODULUS}")
+        raise InputError(f"modulus {modulus} is out of range (1 to {MAX_MODULUS})")
     return modulus
 
 

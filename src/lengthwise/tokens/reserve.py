@@ -48,8 +48,7 @@ def check_sides(domain: Domain) -> None:
         # A single digit may have every value.
         if part.exact is not None and part.exact[0] <= k and k > 1 and reserves(part):
             raise InputError(
-                f"{part} in base {domain.base} cannot keep test problems back: "
-                f"allowed are parts where a has {k + 1} digits or more"
+                f"{part} in base {domain.base} has no held-out problems; try {k + 1} digits of a or more"
             )
 
 

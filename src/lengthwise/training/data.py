@@ -148,9 +148,7 @@ def row_length(layout: Layout, config: DataConfig) -> int:
         return layout.length
     length = config.row_tokens or ROW_PROBLEMS * layout.length
     if length < layout.length:
-        raise InputError(
-            f"row_tokens {length} is less than the longest problem: allowed is {layout.length} or more"
-        )
+        raise InputError(f"row_tokens {length} is less than the longest problem ({layout.length} or more)")
     return length
 
 

@@ -21,7 +21,7 @@ from lengthwise.report.figures.style import (
     side_legend,
     top_legend,
 )
-from lengthwise.theory.digit_accuracy import digit_share
+from lengthwise.theory.carries import digit_share
 
 
 def accuracy_by_length(views: Sequence[RunView]) -> Figure | None:

@@ -26,7 +26,7 @@ from lengthwise.report.figures.style import (
     top_legend,
 )
 from lengthwise.report.figures.through_training import draw_band
-from lengthwise.theory.dynamics import r2_ceiling
+from lengthwise.theory.carries import r2_ceiling
 
 
 def digit_dynamics(views: Sequence[RunView]) -> Figure | None:

@@ -59,6 +59,6 @@ widths."""
 def build_layout(name: str, task: Task, operand_width: int, answer_width: int | None = None) -> Layout:
     """By default the answer has room for every answer of operands of the given width."""
     if name not in LAYOUTS:
-        raise InputError(f"unknown layout {name!r}: allowed are {', '.join(LAYOUTS)}")
+        raise InputError(f"unknown layout {name!r} (choose from {', '.join(LAYOUTS)})")
     needed = task.answer_digits(operand_width)
     return LAYOUTS[name](task, operand_width, needed if answer_width is None else answer_width)

@@ -99,7 +99,7 @@ class Places:
         width = self.operand_width
         for name, digits, allowed in (("a", a, width), ("b", b, width), ("c", c, self.answer_width)):
             if digits.shape[-1] > allowed:
-                raise InputError(f"{name} has {digits.shape[-1]} digits: allowed are up to {allowed}")
+                raise InputError(f"{name} has {digits.shape[-1]} digits (up to {allowed})")
         a, b, c = resize(a, width), resize(b, width), resize(c, self.answer_width)
         steps = [] if self.steps is None else [self.steps(a, b)]
         base = self.vocabulary.base

@@ -55,9 +55,7 @@ class Chain:
 
     def __init__(self, task: Task, operand_width: int) -> None:
         if task.operation not in COLUMNS or task.modulus is not None:
-            raise InputError(
-                f"the scratchpad layout has no chain for {task}: allowed are {', '.join(COLUMNS)}, no modulus"
-            )
+            raise InputError(f"the scratchpad layout does not go with {task} (choose from {', '.join(COLUMNS)})")
         columns, base = COLUMNS[task.operation], task.base
         largest = columns.largest(operand_width, base)
         self.base, self.sums, self.count = base, columns.sums, columns.count(operand_width)

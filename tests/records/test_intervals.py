@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from lengthwise.records.intervals import CONFIDENCE, clopper_pearson, interval
+from lengthwise.records.verdicts import CONFIDENCE, clopper_pearson, interval
 
 
 @given(st.data(), st.integers(1, 20_000), st.sampled_from([0.9, CONFIDENCE, 0.99]))

@@ -4,7 +4,7 @@ import pytest
 
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
-from lengthwise.records.learning_order import learning_order
+from lengthwise.records.analysis import learning_order
 from lengthwise.records.schema import Record
 
 STEPS = (0, 100, 200, 300, 400)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lengthwise.records.standstill import Standstill, standstills
+from lengthwise.records.analysis import Standstill, standstills
 
 
 def found(*accuracies, problems=1000):

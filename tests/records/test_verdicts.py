@@ -4,9 +4,8 @@ import pytest
 
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
-from lengthwise.records.intervals import clopper_pearson
 from lengthwise.records.schema import Record
-from lengthwise.records.verdicts import GATE, TOLERANCE, Measured, gate_passed, judge, verdicts
+from lengthwise.records.verdicts import GATE, TOLERANCE, Measured, clopper_pearson, gate_passed, judge, verdicts
 from lengthwise.theory.predict import predict
 
 

@@ -16,7 +16,7 @@ from synthetic_runs import TOTAL, record_maker, rising, synthetic_run
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.model.config import SIZES
-from lengthwise.records.intervals import clopper_pearson
+from lengthwise.records.verdicts import clopper_pearson
 from lengthwise.records.view import RunView
 from lengthwise.report.figures import FIGURES, save
 from lengthwise.report.figures.curves import Curves, band

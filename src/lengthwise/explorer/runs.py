@@ -15,9 +15,9 @@ from lengthwise.config import Config
 from lengthwise.errors import InputError
 from lengthwise.explorer.bounds import MAX_FILE_BYTES, MAX_LISTED, MAX_TEXT, RECORD_BYTES, RefusedError
 from lengthwise.explorer.schema import Point, Points, RunList, RunSummary
+from lengthwise.records.folder import CONFIG, STATUS, RunSource
 from lengthwise.records.packed import is_packed, open_run, packed_runs
 from lengthwise.records.schema import TRUTH, Record
-from lengthwise.records.source import CONFIG, STATUS, RunSource
 from lengthwise.shipped import shipped_models
 
 if TYPE_CHECKING:

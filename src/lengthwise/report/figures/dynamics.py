@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from lengthwise.errors import InputError
-from lengthwise.records.learning_order import LEARNED, LearningOrder, learning_order
+from lengthwise.records.analysis import LEARNED, LearningOrder, learning_order
 from lengthwise.records.view import RunView
 from lengthwise.report.figures.curves import Curves, Series, by_training_set
 from lengthwise.report.figures.style import (

@@ -15,6 +15,7 @@ from typing import Self
 from lengthwise.errors import InputError
 
 MIN_BASE, MAX_BASE = 2, 36
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,5 +106,5 @@ def in_base(value: int, base: int) -> str:
     digits: list[str] = []
     while value or not digits:
         value, digit = divmod(value, base)
-        digits.append("0123456789abcdefghijklmnopqrstuvwxyz"[digit])
+        digits.append(DIGITS[digit])
     return "".join(reversed(digits))

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lengthwise.arithmetic import Domain
 from lengthwise.explorer.bounds import LOADED_MODELS, MAX_QUEUED_TOKENS, RefusedError
 from lengthwise.explorer.runs import one_line, read_config, setting
 from lengthwise.explorer.schema import Model
@@ -31,8 +30,7 @@ def describe(name: str, path: Path) -> Model:
     shipped = name in shipped_models()
     try:
         config, view = configs.read_config(read_config(path), "config.json"), RunView.of(path)
-        beyond = Domain.parse(f"D{view.train.length + 1}", config.base)
-        case = view.spec.case(beyond)
+        case = view.spec.beyond()
         rule = find_rule(case)
         return Model(
             name=name,

@@ -15,7 +15,7 @@ from lengthwise.config import Config
 from lengthwise.errors import InputError
 from lengthwise.explorer.bounds import MAX_FILE_BYTES, MAX_LISTED, MAX_TEXT, RECORD_BYTES, RefusedError
 from lengthwise.explorer.schema import Point, Points, RunList, RunSummary
-from lengthwise.records.folder import CONFIG, STATUS, RunSource
+from lengthwise.records.folder import CONFIG, STATUS, RunFolder, RunSource
 from lengthwise.records.packed import is_packed, open_run, packed_runs
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.shipped import shipped_models
@@ -63,7 +63,7 @@ class Catalogue:
     def models(self) -> dict[str, Path]:
         """Those that can be asked: shipped ones first, then runs with a checkpoint."""
         runs, _ = self.listed()
-        return {**shipped_models(), **{name: path for name, path in runs.items() if _has_model(path)}}
+        return {**shipped_models(), **{name: path for name, path in runs.items() if RunFolder(path).has_model}}
 
     def run(self, name: str) -> Path:
         return _listed(self.listed()[0], name, "run")
@@ -94,10 +94,6 @@ def _run_folders(root: Path) -> Iterator[Path]:
 def _printable(name: str) -> str:
     """A file name as text, whatever bytes it has."""
     return os.fsencode(name).decode(errors="backslashreplace")
-
-
-def _has_model(path: Path) -> bool:
-    return (path / "checkpoint" / "state.json").is_file()
 
 
 def _listed(entries: dict[str, Path], name: str, kind: str) -> Path:

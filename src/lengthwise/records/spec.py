@@ -79,6 +79,10 @@ class RunSpec:
     def case(self, domain: Domain) -> Case:
         return Case(self.task, self.train, domain, self.encoding, self.layout)
 
+    def beyond(self) -> Case:
+        """The question of operands with one digit more than the longest trained on."""
+        return Case.beyond(self.task, self.train, self.encoding, self.layout)
+
     def predictions(self, domains: Sequence[Domain] | None = None) -> list[Prediction]:
         """What theory says, domain by domain; by default of the test domains."""
         return [predict_once(self.case(domain)) for domain in (self.tests if domains is None else domains)]

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-DIGIT_TEXT = "0123456789abcdefghijklmnopqrstuvwxyz"
+from lengthwise.arithmetic.task import DIGITS
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Vocabulary:
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        return (*DIGIT_TEXT[: self.base], self.symbol, "=", ";", "[bos]", "[eos]", "\n")
+        return (*DIGITS[: self.base], self.symbol, "=", ";", "[bos]", "[eos]", "\n")
 
     def __len__(self) -> int:
         return self.base + 6

@@ -7,22 +7,20 @@ Shapes: M members, B rows, K problems of a row, T tokens.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from lengthwise.arithmetic import Domain, Task
+from lengthwise.arithmetic import Task
 from lengthwise.errors import InputError
 from lengthwise.model.positions import Encoding, has_position, number_tokens
 from lengthwise.tokens.answers import Answers
 from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.counter import Draws, below, derive
 from lengthwise.tokens.fixed import FixedSet
-from lengthwise.tokens.layouts import Layout
+from lengthwise.tokens.layouts import Layout, Tokens, squeezed
 from lengthwise.tokens.sampling import Member, Sampler
-from lengthwise.training.packing import concatenated
 
 ROW_PROBLEMS = 4
 """How many problems of the longest kind fit into a row by default, where problems are concatenated."""
@@ -46,19 +44,13 @@ class Batch(NamedTuple):
     """From the first of these on, in any problem, there are so many tokens."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingMember:
-    seed: int
-    task: Task
-    domain: Domain
-
-
 class TrainingData:
     """Called with the index of a first row, an int or a device scalar, gives the batch from there on."""
 
     def __init__(
         self,
-        members: Sequence[TrainingMember],
+        members: Sequence[Member],
+        tasks: Sequence[Task],
         layout: Layout,
         encoding: Encoding,
         *,
@@ -74,7 +66,7 @@ class TrainingData:
         self.offsets = self.circle or offsets
         self.tail = self.length - shortest_problem(layout).prompt_length
         self.pairs = _pairs(members, layout.operand_width, config, device)
-        self.answers = Answers([m.task for m in members], layout.answer_width, device)
+        self.answers = Answers(tasks, layout.answer_width, device)
         self.within_batch = torch.arange(batch, device=device)
         self.within_row = torch.arange(self.per_row, device=device)
         keys = [derive(m.seed, "offset") for m in members]
@@ -119,6 +111,19 @@ class TrainingData:
         return below(draws(0), self.offsets)
 
 
+def concatenated(tokens: Tokens, count: int, length: int, line_break: int) -> Tokens:
+    """Problems [M, B K, T] one after another without padding, as rows [M, B, L] of `length` tokens, K = `count`
+    problems for each: `123+45=168;267+1=268;2` instead of a line for each.
+
+    Every problem is written as its layout does, [bos] and [eos] included, so that a prompt of evaluation looks
+    like the beginning of one in training. The last problem is cut where the row ends. Attention reaches back over
+    all problems of a row.
+    """
+    parts = Tokens(*(part.unflatten(1, (-1, count)).flatten(2, 3) for part in tokens.spread()))
+    order = squeezed(parts.ids != line_break, length)
+    return Tokens(*(part.gather(-1, order) for part in parts))
+
+
 def _circle(encoding: Encoding) -> int:
     """How many positions make a circle, row 0 aside, where problems of a row have offsets of their own.
 
@@ -159,12 +164,11 @@ def problems_per_row(layout: Layout, config: DataConfig) -> int:
     return -(-row_length(layout, config) // shortest_problem(layout).length)
 
 
-def _pairs(members: Sequence[TrainingMember], width: int, config: DataConfig, device: torch.device) -> Pairs:
+def _pairs(members: Sequence[Member], width: int, config: DataConfig, device: torch.device) -> Pairs:
     """Operands [M, B, W] of the problems of given indices [B]."""
     if config.samples is None:
-        streams = [Member(member.seed, member.domain) for member in members]
         return Sampler(
-            streams, width, mode=config.sampling, sparse=config.sparse_digits, side="train", device=device
+            members, width, mode=config.sampling, sparse=config.sparse_digits, side="train", device=device
         )
     sets = [
         FixedSet(m.domain, config.samples, seed=m.seed, width=width, mode=config.sampling, device=device)

@@ -22,12 +22,16 @@ from collections.abc import Callable
 
 from lengthwise.arithmetic import Task
 from lengthwise.errors import InputError
-from lengthwise.tokens.layouts.fixed_width import FixedWidth, aligned, padded
-from lengthwise.tokens.layouts.layout import Layout, Malformed, Problem, SpreadTokens, Tokens
-from lengthwise.tokens.layouts.natural_length import NaturalLength, all_reversed, digit_lengths, level, plain
-from lengthwise.tokens.layouts.scratchpad import scratchpad
-from lengthwise.tokens.layouts.squeeze import squeezed
-from lengthwise.tokens.layouts.vocabulary import Vocabulary
+from lengthwise.tokens.layouts.fixed_width import FixedWidth, aligned, padded, scratchpad
+from lengthwise.tokens.layouts.layout import Layout, Malformed, Problem, Tokens, Vocabulary
+from lengthwise.tokens.layouts.natural_length import (
+    NaturalLength,
+    all_reversed,
+    digit_lengths,
+    level,
+    plain,
+    squeezed,
+)
 
 __all__ = [
     "LAYOUTS",
@@ -36,7 +40,6 @@ __all__ = [
     "Malformed",
     "NaturalLength",
     "Problem",
-    "SpreadTokens",
     "Tokens",
     "Vocabulary",
     "build_layout",

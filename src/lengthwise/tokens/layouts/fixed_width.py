@@ -1,13 +1,32 @@
-"""Layouts of fixed widths: numbers are zero-padded, so that every place means the same in all problems."""
+"""Layouts of fixed widths: numbers are zero-padded, so that every place means the same in all problems.
 
-from collections.abc import Sequence
+Shapes: N columns, W operand digits; ... any leading dims.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import final
 
+import torch
 from torch import Tensor
 
-from lengthwise.arithmetic import Task
+from lengthwise.arithmetic import Task, digit_count
+from lengthwise.errors import InputError
+from lengthwise.tokens.digits import column_products, split
 from lengthwise.tokens.layouts.layout import Malformed, Problem, Tokens, listed
-from lengthwise.tokens.layouts.places import A, B, C, Place, Places, number, problem
+from lengthwise.tokens.layouts.places import (
+    CARRY,
+    EQUALS,
+    SUM,
+    A,
+    B,
+    C,
+    Place,
+    Places,
+    number,
+    problem,
+    symbol,
+)
 
 
 @final
@@ -24,7 +43,7 @@ class FixedWidth:
     def encode(self, a: Tensor, b: Tensor, c: Tensor) -> Tokens:
         slot, number, significance, answer = (table[: self.length] for table in self.places.tables(a.device))
         ids = self.places.pool(a, b, c).index_select(-1, slot)
-        return Tokens(ids, answer, significance, number, self.prompt_length)
+        return Tokens(ids, answer, significance, number)
 
     def render(self, ids: Tensor | Sequence[int]) -> str:
         return self.vocabulary.text(listed(ids))
@@ -75,3 +94,85 @@ def aligned(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
     """
     answer = number(C, answer_width)
     return FixedWidth(Places(task, operand_width, answer_width, problem(operand_width, answer)))
+
+
+def scratchpad(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
+    """The paper's chain: before the answer come, column by column, the raw sum of the column and its carry.
+
+    >>> from lengthwise.tokens.digits import from_ints
+    >>> layout = scratchpad(Task.parse("mul"), operand_width=2, answer_width=4)
+    >>> digits = [from_ints([n], w, 10) for n, w in ((12, 2), (34, 2), (408, 4))]
+    >>> layout.render(layout.encode(*digits).ids[0])
+    '[bos]21*43=800000101030000=8040;[eos]'
+
+    In 12 * 34 column 1 sums up to 8 and carries 0, column 2 to 10 and carries 1, column 3 to 3 and carries 0:
+    after the first = stand `800 00`, `010 10` and `300 00`, then another = and the answer. In 95 + 87 it is
+    `21 1` and `71 1`. Every number is reversed, and as wide as the largest of its kind can get in problems of the
+    layout's operand width. The chain is always that of the operands, whatever answer is written after it.
+
+    Widths are fixed so that a column's sum and carry, and its digit of the answer, stand at distances that do not
+    depend on the problem. In the chain, carry i follows sum i and carry i-1 at the same distances for every i:
+    that is the part of multiplication which the paper finds to be the same at every position, and which relative
+    positions can use. A chain as short as its problem would keep that, yet move the answer against it.
+    """
+    chain = Chain(task, operand_width)
+    answer = [*chain.places(), symbol(EQUALS), *number(C, answer_width)]
+    places = problem(operand_width, answer)
+    return FixedWidth(Places(task, operand_width, answer_width, places, steps=chain))
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How an operation works on columns."""
+
+    sums: Callable[[Tensor, Tensor], Tensor]
+    """Raw sums [..., N or more] of operands [..., W]."""
+    count: Callable[[int], int]
+    """N, from W."""
+    largest: Callable[[int, int], int]
+    """The largest sum there is, from W and the base."""
+
+
+COLUMNS: dict[str, Columns] = {
+    "add": Columns(lambda a, b: (a + b).int(), lambda n: n, lambda n, base: 2 * (base - 1)),
+    "mul": Columns(column_products, lambda n: 2 * n - 1, lambda n, base: n * (base - 1) ** 2),
+}
+
+
+class Chain:
+    """The digits of all sums and carries, [..., N (sum digits + carry digits)], of operands [..., W]."""
+
+    def __init__(self, task: Task, operand_width: int) -> None:
+        if task.operation not in COLUMNS or task.modulus is not None:
+            raise InputError(f"the scratchpad layout does not go with {task} (choose from {', '.join(COLUMNS)})")
+        columns, base = COLUMNS[task.operation], task.base
+        largest = columns.largest(operand_width, base)
+        self.base, self.sums, self.count = base, columns.sums, columns.count(operand_width)
+        self.sum_width = digit_count(largest, base)
+        self.carry_width = digit_count(_largest_carry(largest, base), base)
+        self.width = self.count * (self.sum_width + self.carry_width)
+
+    def __call__(self, a: Tensor, b: Tensor) -> Tensor:
+        sums = self.sums(a, b)[..., : self.count].long()
+        carry, carries = torch.zeros_like(sums[..., 0]), []
+        for column in sums.unbind(-1):
+            carry = (column + carry) // self.base
+            carries.append(carry)
+        written = (
+            split(sums.unsqueeze(-1), self.base, self.sum_width),
+            split(torch.stack(carries, -1).unsqueeze(-1), self.base, self.carry_width),
+        )
+        return torch.cat(written, -1).flatten(-2)
+
+    def places(self) -> list[Place]:
+        """A digit of the chain has the significance of its column."""
+        numbers = [SUM] * self.sum_width + [CARRY] * self.carry_width
+        kinds = enumerate(numbers * self.count)
+        return [Place(which, source // len(numbers) + 1, source) for source, which in kinds]
+
+
+def _largest_carry(largest_sum: int, base: int) -> int:
+    carry = 0
+    while (after := (largest_sum + carry) // base) > carry:
+        carry = after
+    return carry

@@ -25,7 +25,6 @@ from lengthwise.tokens.layouts.places import (
     problem,
     symbol,
 )
-from lengthwise.tokens.layouts.squeeze import squeezed
 
 
 @final
@@ -59,7 +58,6 @@ class NaturalLength:
             answer=tables.answer[order],
             significance=tables.significance[order],
             number=tables.number[order],
-            prompt_length=lengths[..., 0] + lengths[..., 1] + 3,
         )
 
     def render(self, ids: Tensor | Sequence[int]) -> str:
@@ -134,6 +132,24 @@ class Reader:
 
     def _blame(self, reason: str) -> None:
         self.fault = self.fault or reason
+
+
+def squeezed(present: Tensor, width: int) -> Tensor:
+    """Which of S slots stand at `width` places once the absent are dropped; S where no slot is left.
+
+    >>> squeezed(torch.tensor([True, False, True, True]), 4).tolist()
+    [0, 2, 3, 4]
+    >>> squeezed(torch.tensor([True, False, True, True]), 2).tolist()
+    [0, 2]
+
+    present is bool [..., S]; the result is int64 [..., width].
+    """
+    slots = present.shape[-1]
+    # What is absent, or too far right, goes to one place more, which is cut off.
+    place = torch.where(present, present.cumsum(-1) - 1, width).clamp(max=width)
+    order = torch.full((*present.shape[:-1], width + 1), slots, device=present.device)
+    number = torch.arange(slots, device=present.device).expand_as(place)
+    return order.scatter(-1, place, number)[..., :width]
 
 
 def digit_lengths(digits: Tensor) -> Tensor:

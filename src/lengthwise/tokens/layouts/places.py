@@ -15,7 +15,7 @@ from torch import Tensor
 from lengthwise.arithmetic import Task
 from lengthwise.errors import InputError
 from lengthwise.tokens.digits import resize, to_ints
-from lengthwise.tokens.layouts.vocabulary import Vocabulary
+from lengthwise.tokens.layouts.layout import Vocabulary
 
 A, B, C, SUM, CARRY = 1, 2, 3, 4, 5
 """Numbers whose digits have places; the last two are the intermediate steps of a scratchpad."""

@@ -20,8 +20,7 @@ from lengthwise.model.positions import find_encoding
 from lengthwise.records.view import RunView
 from lengthwise.theory.carries import longest_chain
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
-from lengthwise.tokens.layouts import build_layout
-from lengthwise.tokens.layouts.places import CARRY, SUM
+from lengthwise.tokens.layouts import CARRY, SUM, build_layout
 
 CPU = torch.device("cpu")
 D3 = Domain.parse("D3", 3)

@@ -10,10 +10,11 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from lengthwise.arithmetic import OPERATIONS, Operation, Task
 from lengthwise.errors import InputError
-from lengthwise.tokens.answers import DIGITWISE, Answers
 from lengthwise.tokens.digits import (
+    DIGITWISE,
     DIRECT_WIDTH,
     MAX_MODULUS,
+    Answers,
     add,
     compare,
     equal,

@@ -24,8 +24,7 @@ from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import number_tokens
 from lengthwise.records.schema import Record
 from lengthwise.theory.hypotheses import TRUTH
-from lengthwise.tokens.layouts import Tokens
-from lengthwise.tokens.layouts.places import A, B, C
+from lengthwise.tokens.layouts import A, B, C, Tokens
 
 TENTHS = 10
 NO_DIGIT = TENTHS + 1

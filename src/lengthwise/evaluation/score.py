@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.model.positions import Encoding, number_tokens
-from lengthwise.tokens.layouts import Layout, Tokens
-from lengthwise.tokens.layouts.places import C
+from lengthwise.tokens.layouts import C, Layout, Tokens
 
 # Tokens of all members in one pass: enough to fill a GPU, few enough to stay in a CPU's cache.
 CHUNK_TOKENS = {"cuda": 1 << 19, "cpu": 1 << 13}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lengthwise.explorer.bounds import LOADED_MODELS, MAX_QUEUED_TOKENS, RefusedError
 from lengthwise.explorer.runs import one_line, read_config, setting
-from lengthwise.explorer.schema import Model
+from lengthwise.explorer.schema import ModelEntry
 from lengthwise.shipped import shipped_models
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ FIRST_GUESS = 0.005
 """Seconds a token, until an answer has shown how long one takes."""
 
 
-def describe(name: str, path: Path) -> Model:
+def describe(name: str, path: Path) -> ModelEntry:
     """A model as its config describes it, without loading it."""
     from lengthwise.experiments import config as configs
     from lengthwise.records.view import RunView
@@ -32,7 +32,7 @@ def describe(name: str, path: Path) -> Model:
         config, view = configs.read_config(read_config(path), "config.json"), RunView.of(path)
         case = view.spec.beyond()
         rule = find_rule(case)
-        return Model(
+        return ModelEntry(
             name=name,
             shipped=shipped,
             **setting(view),
@@ -42,7 +42,7 @@ def describe(name: str, path: Path) -> Model:
             headline=headline(rule.hypothesis(case), rule.generalizes),
         )
     except Exception as error:  # one broken folder must not take the list with it
-        return Model(name=name, shipped=shipped, error=one_line(error))
+        return ModelEntry(name=name, shipped=shipped, error=one_line(error))
 
 
 class Models:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import ConfigDict, Field, PositiveInt
 
-from lengthwise.arithmetic.part import MAX_LENGTH
+from lengthwise.arithmetic.domain import MAX_LENGTH
 from lengthwise.config import Config
 from lengthwise.errors import InputError
 from lengthwise.explorer.bounds import MAX_FILE_BYTES, MAX_LISTED, MAX_TEXT, RECORD_BYTES, RefusedError
@@ -105,22 +105,22 @@ def _listed(entries: dict[str, Path], name: str, kind: str) -> Path:
 ConfigText = Annotated[str, Field(max_length=2_000)]
 
 
-class Part(Config):
+class ConfigPart(Config):
     """What is read here of a run's config, in bounds within which nothing takes long."""
 
     model_config = ConfigDict(extra="ignore")
 
 
-class Widths(Part):
+class DataPart(ConfigPart):
     operand_width: Annotated[PositiveInt, Field(le=MAX_LENGTH)] | None = None
     answer_width: Annotated[PositiveInt, Field(le=2 * MAX_LENGTH)] | None = None
 
 
-class Steps(Part):
+class TrainingPart(ConfigPart):
     steps: int
 
 
-class ReadConfig(Part):
+class ReadConfig(ConfigPart):
     task: ConfigText
     base: int
     train: ConfigText
@@ -128,8 +128,8 @@ class ReadConfig(Part):
     encoding: ConfigText
     layout: ConfigText | None
     seed: int
-    training: Steps
-    data: Widths = Widths()
+    training: TrainingPart
+    data: DataPart = DataPart()
 
 
 def read_config(path: Path) -> dict[str, Any]:

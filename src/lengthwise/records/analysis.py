@@ -40,20 +40,26 @@ class LearningOrder:
 
     @property
     def top_last(self) -> str | None:
-        """The remark: no top position before any position below. `undecided` where an evaluation shows both."""
-        below, top = self._times(below_top=True), self._times(below_top=False)
-        return _earlier(max(below), min(top)) if below and top else None
+        """The remark: no top position before any position below. `undecided` where an evaluation shows both, None
+        where one side has no position."""
+        return _all_before(self._times(range(1, self.top[0])), self._times(self.top))
 
     @property
     def top_first(self) -> str | None:
-        """The appendix: no position below before any top one. None, as above, where one side has none."""
-        below, top = self._times(below_top=True), self._times(below_top=False)
-        return _earlier(max(top), min(below)) if below and top else None
+        """The appendix: no position below before any top one."""
+        return _all_before(self._times(self.top), self._times(range(1, self.top[0])))
 
-    def _times(self, *, below_top: bool) -> list[float]:
-        """When the positions on one side were learned; those above the top, which hold no digit, are on none."""
-        side = range(1, self.top[0]) if below_top else self.top
-        return [inf if step is None else step for position, step in self.steps.items() if position in side]
+    def _times(self, positions: Sequence[int]) -> list[float]:
+        """When these positions were learned; those above the top, which hold no digit, are never asked for."""
+        return [inf if step is None else step for position, step in self.steps.items() if position in positions]
+
+
+def _all_before(earlier: Sequence[float], later: Sequence[float]) -> str | None:
+    if not earlier or not later:
+        return None
+    if max(earlier) == min(later):
+        return UNDECIDED
+    return HOLDS if max(earlier) < min(later) else FAILS
 
 
 def learning_order(records: Iterable[Record], train: Domain, domain: str | None = None) -> LearningOrder:
@@ -84,12 +90,6 @@ def learned_at(accuracies: dict[int, float]) -> int | None:
             break
         found = step
     return found
-
-
-def _earlier(earlier: float, later: float) -> str:
-    if earlier == later:
-        return UNDECIDED
-    return HOLDS if earlier < later else FAILS
 
 
 @dataclass(frozen=True, slots=True)

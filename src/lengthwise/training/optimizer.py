@@ -27,8 +27,8 @@ NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)  # tuned for speed by Muon's authors: 
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a parameter [M, *shape] stands."""
+class FlatParameter:
+    """A parameter [M, *shape] of a group."""
 
     name: str
     shape: tuple[int, ...]
@@ -42,7 +42,7 @@ class FlatGroup:
 
     def __init__(self, named: Sequence[tuple[str, nn.Parameter]], maps: Mapping[nn.Parameter, int]) -> None:
         self.parameters = [parameter for _, parameter in named]
-        self.places = [Place(name, tuple(p.shape[1:]), p[0].numel(), maps.get(p, 1)) for name, p in named]
+        self.entries = [FlatParameter(name, tuple(p.shape[1:]), p[0].numel(), maps.get(p, 1)) for name, p in named]
         self.values = torch.cat([p.detach().flatten(1) for p in self.parameters], dim=1)
         for parameter, view in zip(self.parameters, self.views(self.values), strict=True):
             parameter.data = view
@@ -52,11 +52,11 @@ class FlatGroup:
 
     def views(self, flat: Tensor) -> list[Tensor]:
         """A tensor [M, N] as the parameters' shapes, in their order."""
-        pieces = flat.split([place.size for place in self.places], dim=1)
-        return [piece.unflatten(1, place.shape) for piece, place in zip(pieces, self.places, strict=True)]
+        pieces = flat.split([entry.size for entry in self.entries], dim=1)
+        return [piece.unflatten(1, entry.shape) for piece, entry in zip(pieces, self.entries, strict=True)]
 
     def named(self, flat: Tensor) -> dict[str, Tensor]:
-        return {place.name: view for place, view in zip(self.places, self.views(flat), strict=True)}
+        return {entry.name: view for entry, view in zip(self.entries, self.views(flat), strict=True)}
 
     def take_gradient(self) -> Tensor:
         """The parameters' gradients as one tensor [M, N], taken away from them."""
@@ -186,7 +186,7 @@ def muon(
     """Update matrices [M, N] in place, by Nesterov's momentum made orthogonal."""
     means.lerp_(gradient, 1 - momentum)
     directions = group.views(gradient.lerp(means, momentum))
-    updates = _orthogonal_directions(directions, [place.maps for place in group.places])
+    updates = _orthogonal_directions(directions, [entry.maps for entry in group.entries])
     group.values.mul_(1 - rate * decay).sub_(rate * torch.cat([u.flatten(1) for u in updates], dim=1))
 
 

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from lengthwise.arithmetic import Task
 from lengthwise.errors import InputError
 from lengthwise.tokens.layouts.fixed_width import FixedWidth, aligned, padded, scratchpad
-from lengthwise.tokens.layouts.layout import Layout, Malformed, Problem, Tokens, Vocabulary
+from lengthwise.tokens.layouts.layout import CARRY, SUM, A, B, C, Layout, Malformed, Problem, Tokens, Vocabulary
 from lengthwise.tokens.layouts.natural_length import (
     NaturalLength,
     all_reversed,
@@ -34,7 +34,12 @@ from lengthwise.tokens.layouts.natural_length import (
 )
 
 __all__ = [
+    "CARRY",
     "LAYOUTS",
+    "SUM",
+    "A",
+    "B",
+    "C",
     "FixedWidth",
     "Layout",
     "Malformed",

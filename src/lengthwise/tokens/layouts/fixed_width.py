@@ -13,16 +13,19 @@ from torch import Tensor
 from lengthwise.arithmetic import Task, digit_count
 from lengthwise.errors import InputError
 from lengthwise.tokens.digits import column_products, split
-from lengthwise.tokens.layouts.layout import Malformed, Problem, Tokens, listed
-from lengthwise.tokens.layouts.places import (
+from lengthwise.tokens.layouts.layout import (
     CARRY,
     EQUALS,
     SUM,
     A,
     B,
     C,
+    Malformed,
     Place,
     Places,
+    Problem,
+    Tokens,
+    listed,
     number,
     problem,
     symbol,
@@ -115,14 +118,14 @@ def scratchpad(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
     that is the part of multiplication which the paper finds to be the same at every position, and which relative
     positions can use. A chain as short as its problem would keep that, yet move the answer against it.
     """
-    chain = Chain(task, operand_width)
+    chain = ScratchpadSteps(task, operand_width)
     answer = [*chain.places(), symbol(EQUALS), *number(C, answer_width)]
     places = problem(operand_width, answer)
     return FixedWidth(Places(task, operand_width, answer_width, places, steps=chain))
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnSums:
     """How an operation works on columns."""
 
     sums: Callable[[Tensor, Tensor], Tensor]
@@ -133,13 +136,13 @@ class Columns:
     """The largest sum there is, from W and the base."""
 
 
-COLUMNS: dict[str, Columns] = {
-    "add": Columns(lambda a, b: (a + b).int(), lambda n: n, lambda n, base: 2 * (base - 1)),
-    "mul": Columns(column_products, lambda n: 2 * n - 1, lambda n, base: n * (base - 1) ** 2),
+COLUMNS: dict[str, ColumnSums] = {
+    "add": ColumnSums(lambda a, b: (a + b).int(), lambda n: n, lambda n, base: 2 * (base - 1)),
+    "mul": ColumnSums(column_products, lambda n: 2 * n - 1, lambda n, base: n * (base - 1) ** 2),
 }
 
 
-class Chain:
+class ScratchpadSteps:
     """The digits of all sums and carries, [..., N (sum digits + carry digits)], of operands [..., W]."""
 
     def __init__(self, task: Task, operand_width: int) -> None:

@@ -1,61 +1,40 @@
-"""What a layout is: the vocabulary that problems are written in, and what is known of each token.
+"""What a layout is: a vocabulary, and places for its tokens in the order they are written.
 
 >>> Vocabulary(10).text([13, 1, 2, 10, 3, 11, 5, 1, 12, 14])
 '[bos]12+3=51;[eos]'
 
-Shapes: T tokens of a problem, W operand digits, A answer digits; ... any leading dims.
+A *place* is either a symbol's or a digit's. Its id comes from a row of candidates, the *pool*: the digits of a,
+b and c, those of intermediate steps where there are any, and the symbols.
+
+Shapes: T tokens of a problem, or places, W operand digits, A answer digits, S = 2 W + A + steps + 6 candidates;
+... any leading dims.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple, Protocol
 
+import torch
 from torch import Tensor
 
+from lengthwise.arithmetic import Task
 from lengthwise.arithmetic.task import DIGITS
+from lengthwise.errors import InputError
+from lengthwise.tokens.digits import resize, to_ints
 
 
-@dataclass(frozen=True)
 class Vocabulary:
     """Ids 0 .. base-1 are the digits, then come the operator, =, ;, [bos], [eos] and the line break.
 
     Both operators share an id: a model has one task. The line break pads, and does nothing else.
     """
 
-    base: int
-    symbol: str = "+"
-
-    @cached_property
-    def texts(self) -> tuple[str, ...]:
-        return (*DIGITS[: self.base], self.symbol, "=", ";", "[bos]", "[eos]", "\n")
+    def __init__(self, base: int, symbol: str = "+") -> None:
+        self.base = base
+        self.texts = (*DIGITS[:base], symbol, "=", ";", "[bos]", "[eos]", "\n")
+        self.operator, self.equals, self.end, self.bos, self.eos, self.line_break = range(base, base + 6)
 
     def __len__(self) -> int:
-        return self.base + 6
-
-    @property
-    def operator(self) -> int:
-        return self.base
-
-    @property
-    def equals(self) -> int:
-        return self.base + 1
-
-    @property
-    def end(self) -> int:
-        return self.base + 2
-
-    @property
-    def bos(self) -> int:
-        return self.base + 3
-
-    @property
-    def eos(self) -> int:
-        return self.base + 4
-
-    @property
-    def line_break(self) -> int:
-        return self.base + 5
+        return len(self.texts)
 
     def text(self, ids: Iterable[int]) -> str:
         return "".join(self.texts[i] for i in ids)
@@ -141,3 +120,120 @@ class Layout(Protocol):
 
 def listed(ids: Tensor | Sequence[int]) -> list[int]:
     return ids.tolist() if isinstance(ids, Tensor) else list(ids)
+
+
+A, B, C, SUM, CARRY = 1, 2, 3, 4, 5
+"""Numbers whose digits have places; the last two are the intermediate steps of a scratchpad."""
+
+OPERATOR, EQUALS, END, BOS, EOS, LINE_BREAK = range(6)
+
+
+class IntermediateSteps(Protocol):
+    """Digits of intermediate steps [..., width], from operands [..., W]."""
+
+    width: int
+
+    def __call__(self, a: Tensor, b: Tensor) -> Tensor: ...
+
+
+class Place(NamedTuple):
+    """`source` is where its id stands among the candidates of its kind: digits of one number, or symbols."""
+
+    number: int
+    significance: int
+    source: int
+
+
+def symbol(kind: int) -> Place:
+    return Place(0, 0 if kind in (OPERATOR, EQUALS) else -1, kind)
+
+
+def number(which: int, width: int, *, natural: bool = False) -> list[Place]:
+    """The digits of a number, least significant first unless in natural order."""
+    places = [Place(which, i + 1, i) for i in range(width)]
+    return places[::-1] if natural else places
+
+
+def problem(operand_width: int, answer: Sequence[Place], *, natural: bool = False) -> list[Place]:
+    """`[bos] a + b = answer ; [eos]`"""
+    return [
+        symbol(BOS),
+        *number(A, operand_width, natural=natural),
+        symbol(OPERATOR),
+        *number(B, operand_width, natural=natural),
+        symbol(EQUALS),
+        *answer,
+        symbol(END),
+        symbol(EOS),
+    ]
+
+
+class Tables(NamedTuple):
+    """What is known of each place: int64 [T], and `answer` bool."""
+
+    slot: Tensor
+    """Where its id stands in the pool."""
+    number: Tensor
+    significance: Tensor
+    answer: Tensor
+
+
+class Places:
+    """Places with the widths of their numbers, and the tables of them on every device that asked."""
+
+    def __init__(
+        self,
+        task: Task,
+        operand_width: int,
+        answer_width: int,
+        places: Sequence[Place],
+        *,
+        steps: IntermediateSteps | None = None,
+    ) -> None:
+        self.vocabulary = Vocabulary(task.base, task.symbol)
+        self.operand_width, self.answer_width = operand_width, answer_width
+        self.places, self.steps = places, steps
+        self.prompt_length = next(i for i, place in enumerate(places) if place == symbol(EQUALS)) + 1
+        b, c = operand_width, 2 * operand_width
+        end = c + answer_width
+        self.starts = {A: 0, B: b, C: c, SUM: end, CARRY: end, 0: end + (steps.width if steps else 0)}
+        self._tables: dict[torch.device, Tables] = {}
+
+    def pool(self, a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+        """The candidates [..., S]."""
+        width = self.operand_width
+        for name, digits, allowed in (("a", a, width), ("b", b, width), ("c", c, self.answer_width)):
+            if digits.shape[-1] > allowed:
+                raise InputError(f"{name} has {digits.shape[-1]} digits (up to {allowed})")
+        a, b, c = resize(a, width), resize(b, width), resize(c, self.answer_width)
+        steps = [] if self.steps is None else [self.steps(a, b)]
+        base = self.vocabulary.base
+        symbols = torch.arange(base, len(self.vocabulary), dtype=a.dtype, device=a.device)
+        return torch.cat([a, b, c, *steps, symbols.expand(*a.shape[:-1], -1)], -1).long()
+
+    def tables(self, device: torch.device) -> Tables:
+        """Of all places, and last of one more: the line break that pads."""
+        if device not in self._tables:
+            places = [*self.places, symbol(LINE_BREAK)]
+            slots = [self.starts[place.number] + place.source for place in places]
+            table = torch.tensor(places, device=device)
+            index = torch.arange(len(places), device=device)
+            answer = (index >= self.prompt_length) & (index < len(self.places))
+            self._tables[device] = Tables(torch.tensor(slots, device=device), table[:, 0], table[:, 1], answer)
+        return self._tables[device]
+
+    def id(self, place: Place) -> int:
+        """Of a symbol."""
+        return self.vocabulary.base + place.source
+
+    def name(self, place: Place) -> str:
+        """As messages name it."""
+        if place.number == 0:
+            return self.vocabulary.shown(self.id(place))
+        if place.number in (SUM, CARRY):
+            return f"a digit of {'sum' if place.number == SUM else 'carry'} {place.significance}"
+        return f"digit {place.significance} of {('a', 'b', 'the answer')[place.number - 1]}"
+
+    def value(self, digits: Sequence[int]) -> int:
+        """Least significant first. Python's int() stops at 4300 digits."""
+        return to_ints(torch.tensor(digits), self.vocabulary.base)[0]

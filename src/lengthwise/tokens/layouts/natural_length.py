@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.arithmetic import Task
-from lengthwise.tokens.layouts.layout import Malformed, Problem, Tokens, listed
-from lengthwise.tokens.layouts.places import (
+from lengthwise.tokens.layouts.layout import (
     BOS,
     END,
     EOS,
@@ -20,7 +19,11 @@ from lengthwise.tokens.layouts.places import (
     A,
     B,
     C,
+    Malformed,
     Places,
+    Problem,
+    Tokens,
+    listed,
     number,
     problem,
     symbol,

@@ -1,6 +1,8 @@
 """What tests share: a tiny run, and models that compute a known function without having learned it."""
 
+import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -27,6 +29,31 @@ def tiny_config(**changes) -> RunConfig:
         evaluation={"problems": 50},
     )
     return config.changed(**changes)
+
+
+class Problem(NamedTuple):
+    a: int
+    b: int
+    c: int
+
+
+def read_text(layout: FixedWidth | NaturalLength, text: str) -> Problem:
+    """A problem as its layout writes it, read by Python's own means."""
+    numbers, end = text.removeprefix("[bos]").split(";")
+    assert text.startswith("[bos]") and end == "[eos]"
+    operands, *_, answer = numbers.split("=")
+    first = {place.number: place.significance for place in reversed(layout.places.places)}
+    return Problem(
+        *(
+            _value(number if first[which] == 1 else number[::-1], layout.vocabulary.base)
+            for which, number in enumerate((*re.split(r"[+*]", operands), answer), start=1)
+        )
+    )
+
+
+def _value(digits: str, base: int) -> int:
+    """Least significant digit first. int() stops at 4300 digits."""
+    return sum(int(digit, base) * base**place for place, digit in enumerate(digits))
 
 
 class TheoryModel:

@@ -12,8 +12,8 @@ level      [bos]210+543=7530;[eos]
 plain      [bos]12+345=357;[eos]
 scratchpad [bos]210+543=700500300=7530;[eos]
 >>> layout = build_layout("padded", Task.parse("add"), operand_width=3)
->>> layout.parse("[bos]012+345=7530;[eos]")
-Problem(a=12, b=345, c=357)
+>>> layout.read_answer([7, 5, 3, 0, 12, 14])
+357
 >>> layout.read_answer([7, 5, 3, 10, 12, 14])
 Malformed(reason="'+' stands where digit 4 of the answer should")
 """
@@ -23,7 +23,7 @@ from collections.abc import Callable
 from lengthwise.arithmetic import Task
 from lengthwise.errors import InputError
 from lengthwise.tokens.layouts.fixed_width import FixedWidth, aligned, padded, scratchpad
-from lengthwise.tokens.layouts.layout import CARRY, SUM, A, B, C, Layout, Malformed, Problem, Tokens, Vocabulary
+from lengthwise.tokens.layouts.layout import CARRY, SUM, A, B, C, Layout, Malformed, Tokens, Vocabulary
 from lengthwise.tokens.layouts.natural_length import (
     NaturalLength,
     all_reversed,
@@ -44,7 +44,6 @@ __all__ = [
     "Layout",
     "Malformed",
     "NaturalLength",
-    "Problem",
     "Tokens",
     "Vocabulary",
     "build_layout",

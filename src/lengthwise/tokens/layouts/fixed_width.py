@@ -17,13 +17,10 @@ from lengthwise.tokens.layouts.layout import (
     CARRY,
     EQUALS,
     SUM,
-    A,
-    B,
     C,
     Malformed,
     Place,
     Places,
-    Problem,
     Tokens,
     listed,
     number,
@@ -51,36 +48,9 @@ class FixedWidth:
     def render(self, ids: Tensor | Sequence[int]) -> str:
         return self.vocabulary.text(listed(ids))
 
-    def parse(self, text: str) -> Problem | Malformed:
-        ids = self.vocabulary.ids(text.rstrip("\n"))
-        if ids is None:
-            return Malformed(f"{text!r} holds something else than tokens")
-        reason = self._mismatch(ids, self.places.places)
-        if reason is not None:
-            return Malformed(reason)
-        return Problem(*(self._value(ids, self.places.places, which) for which in (A, B, C)))
-
     def read_answer(self, ids: Tensor | Sequence[int]) -> int | Malformed:
         places = self.places.places[self.prompt_length :]
-        tokens = listed(ids)[: len(places)]
-        reason = self._mismatch(tokens, places)
-        return self._value(tokens, places, C) if reason is None else Malformed(reason)
-
-    def _mismatch(self, tokens: Sequence[int], places: Sequence[Place]) -> str | None:
-        """What is wrong with tokens that should fill these places."""
-        for token, place in zip(tokens, places, strict=False):
-            if not self._fits(token, place):
-                return f"{self.vocabulary.shown(token)} stands where {self.places.name(place)} should"
-        if len(tokens) < len(places):
-            return f"the tokens end where {self.places.name(places[len(tokens)])} should stand"
-        return "the tokens go on after [eos]" if len(tokens) > len(places) else None
-
-    def _fits(self, token: int, place: Place) -> bool:
-        return 0 <= token < self.vocabulary.base if place.number else token == self.places.id(place)
-
-    def _value(self, tokens: Sequence[int], places: Sequence[Place], which: int) -> int:
-        digits = {p.significance: t for t, p in zip(tokens, places, strict=True) if p.number == which}
-        return self.places.value([digits[i] for i in sorted(digits)])
+        return self.places.read_answer(listed(ids)[: len(places)], places)
 
 
 def padded(task: Task, operand_width: int, answer_width: int) -> FixedWidth:

@@ -79,12 +79,6 @@ class Tokens(NamedTuple):
         return Tokens(*(part.expand(self.ids.shape) for part in self))
 
 
-class Problem(NamedTuple):
-    a: int
-    b: int
-    c: int
-
-
 class Malformed(NamedTuple):
     reason: str
 
@@ -110,8 +104,6 @@ class Layout(Protocol):
         ...
 
     def render(self, ids: Tensor | Sequence[int]) -> str: ...
-
-    def parse(self, text: str) -> Problem | Malformed: ...
 
     def read_answer(self, ids: Tensor | Sequence[int]) -> int | Malformed:
         """The number in the tokens after =; what follows its [eos] is not read."""
@@ -222,18 +214,23 @@ class Places:
             self._tables[device] = Tables(torch.tensor(slots, device=device), table[:, 0], table[:, 1], answer)
         return self._tables[device]
 
-    def id(self, place: Place) -> int:
-        """Of a symbol."""
-        return self.vocabulary.base + place.source
+    def read_answer(self, tokens: Sequence[int], places: Sequence[Place]) -> int | Malformed:
+        """The answer in tokens that should fill these places, all that follow the prompt."""
+        for token, place in zip(tokens, places, strict=False):
+            if not self._fits(token, place):
+                return Malformed(f"{self.vocabulary.shown(token)} stands where {self._name(place)} should")
+        if len(tokens) < len(places):
+            return Malformed(f"the tokens end where {self._name(places[len(tokens)])} should stand")
+        digits = {place.source: token for token, place in zip(tokens, places, strict=True) if place.number == C}
+        # Python's int() stops at 4300 digits.
+        return to_ints(torch.tensor([digits[i] for i in range(len(digits))]), self.vocabulary.base)[0]
 
-    def name(self, place: Place) -> str:
-        """As messages name it."""
+    def _fits(self, token: int, place: Place) -> bool:
+        return 0 <= token < self.vocabulary.base if place.number else token == self.vocabulary.base + place.source
+
+    def _name(self, place: Place) -> str:
         if place.number == 0:
-            return self.vocabulary.shown(self.id(place))
+            return self.vocabulary.shown(self.vocabulary.base + place.source)
         if place.number in (SUM, CARRY):
             return f"a digit of {'sum' if place.number == SUM else 'carry'} {place.significance}"
-        return f"digit {place.significance} of {('a', 'b', 'the answer')[place.number - 1]}"
-
-    def value(self, digits: Sequence[int]) -> int:
-        """Least significant first. Python's int() stops at 4300 digits."""
-        return to_ints(torch.tensor(digits), self.vocabulary.base)[0]
+        return f"digit {place.significance} of the answer"

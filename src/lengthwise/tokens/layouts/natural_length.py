@@ -4,24 +4,19 @@ Shapes: T places of the longest problem, W operand digits, A answer digits; ... 
 """
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import final
 
 import torch
 from torch import Tensor
 
-from lengthwise.arithmetic import Task
+from lengthwise.arithmetic import Task, digit_count
 from lengthwise.tokens.layouts.layout import (
-    BOS,
     END,
     EOS,
-    EQUALS,
-    OPERATOR,
-    A,
-    B,
     C,
     Malformed,
     Places,
-    Problem,
     Tokens,
     listed,
     number,
@@ -66,75 +61,20 @@ class NaturalLength:
     def render(self, ids: Tensor | Sequence[int]) -> str:
         return self.vocabulary.text(listed(ids)).rstrip("\n")
 
-    def parse(self, text: str) -> Problem | Malformed:
-        ids = self.vocabulary.ids(text.rstrip("\n"))
-        if ids is None:
-            return Malformed(f"{text!r} holds something else than tokens")
-        reader = self._reader(ids)
-        reader.symbol(BOS)
-        a = reader.number(A, OPERATOR)
-        b = reader.number(B, EQUALS)
-        c = reader.number(C, END)
-        reader.symbol(EOS)
-        return Malformed(reader.fault) if reader.fault else Problem(a, b, c)
-
     def read_answer(self, ids: Tensor | Sequence[int]) -> int | Malformed:
         tokens = listed(ids)
         if self.vocabulary.eos in tokens:
             tokens = tokens[: tokens.index(self.vocabulary.eos) + 1]
-        reader = self._reader(tokens)
-        c = reader.number(C, END)
-        reader.symbol(EOS)
-        return Malformed(reader.fault) if reader.fault else c
-
-    def _reader(self, tokens: Sequence[int]) -> "Reader":
-        return Reader(self.places, tokens, natural=self.natural, zeros=self.written is not None)
-
-
-class Reader:
-    """Reads tokens from left to right, and remembers the first thing that is wrong with them."""
-
-    def __init__(self, places: Places, tokens: Sequence[int], *, natural: bool, zeros: bool) -> None:
-        self.places, self.natural, self.zeros = places, natural, zeros
-        self.tokens, self.place, self.fault = tokens, 0, ""
-
-    def symbol(self, kind: int) -> None:
-        wanted = symbol(kind)
-        if self._next() == self.places.id(wanted):
-            self.place += 1
-            last = kind == EOS and self.place < len(self.tokens)
-            return self._blame("the tokens go on after [eos]") if last else None
-        return self._expected(self.places.name(wanted))
-
-    def number(self, which: int, closing: int) -> int:
-        """A number of one digit or more, and the symbol that closes it."""
-        start = self.place
-        while (token := self._next()) is not None and 0 <= token < self.places.vocabulary.base:
-            self.place += 1
-        digits = self.tokens[start : self.place]
-        if not digits:
-            self._expected(f"a digit of {self._name(which)}")
-            return 0
-        digits = digits[::-1] if self.natural else digits
-        self.symbol(closing)
-        if len(digits) > 1 and digits[-1] == 0 and not self.zeros:
-            self._blame(f"{self._name(which)} has a zero before its leading digit")
-        return self.places.value(digits)
-
-    def _name(self, which: int) -> str:
-        return ("a", "b", "the answer")[which - 1]
-
-    def _next(self) -> int | None:
-        return self.tokens[self.place] if self.place < len(self.tokens) else None
-
-    def _expected(self, name: str) -> None:
-        token = self._next()
-        if token is None:
-            return self._blame(f"the tokens end where {name} should stand")
-        return self._blame(f"{self.places.vocabulary.shown(token)} stands where {name} should")
-
-    def _blame(self, reason: str) -> None:
-        self.fault = self.fault or reason
+        digits = list(takewhile(lambda token: 0 <= token < self.vocabulary.base, tokens))
+        places = number(C, max(1, len(digits)), natural=self.natural)
+        answer = self.places.read_answer(tokens, [*places, symbol(END), symbol(EOS)])
+        if (
+            isinstance(answer, int)
+            and len(digits) > digit_count(answer, self.vocabulary.base)
+            and not self.written
+        ):
+            return Malformed("the answer has a zero before its leading digit")
+        return answer
 
 
 def squeezed(present: Tensor, width: int) -> Tensor:

@@ -10,7 +10,7 @@ from typing import final
 import torch
 from torch import Tensor
 
-from lengthwise.arithmetic import Task, digit_count
+from lengthwise.arithmetic import Task
 from lengthwise.tokens.layouts.layout import (
     END,
     EOS,
@@ -68,11 +68,8 @@ class NaturalLength:
         digits = list(takewhile(lambda token: 0 <= token < self.vocabulary.base, tokens))
         places = number(C, max(1, len(digits)), natural=self.natural)
         answer = self.places.read_answer(tokens, [*places, symbol(END), symbol(EOS)])
-        if (
-            isinstance(answer, int)
-            and len(digits) > digit_count(answer, self.vocabulary.base)
-            and not self.written
-        ):
+        leading_zero = len(digits) > 1 and digits[0 if self.natural else -1] == 0
+        if isinstance(answer, int) and leading_zero and self.written is None:
             return Malformed("the answer has a zero before its leading digit")
         return answer
 

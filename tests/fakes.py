@@ -42,7 +42,7 @@ def read_text(layout: FixedWidth | NaturalLength, text: str) -> Problem:
     numbers, end = text.removeprefix("[bos]").split(";")
     assert text.startswith("[bos]") and end == "[eos]"
     operands, *_, answer = numbers.split("=")
-    first = {place.number: place.significance for place in reversed(layout.places.places)}
+    first = {place.number: place.significance for place in reversed(layout.places)}
     return Problem(
         *(
             _value(number if first[which] == 1 else number[::-1], layout.vocabulary.base)
@@ -98,7 +98,7 @@ class TheoryModel:
     def _operands(self, ids: Tensor) -> tuple[Tensor, Tensor]:
         """Digits [M, N, W]; zeros where the prompt has not been read to its end."""
         vocabulary, width = self.layout.vocabulary, self.layout.operand_width
-        natural = self.layout.places.places[1].significance == width
+        natural = self.layout.places[1].significance == width
         digits: tuple[list[list[int]], ...] = ([], [])
         for row in ids.flatten(0, 1).tolist():
             cuts = [row.index(i) for i in (vocabulary.operator, vocabulary.equals) if i in row]

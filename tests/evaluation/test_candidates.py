@@ -82,7 +82,7 @@ class Forgetful(PerfectModel):
         self.kind = kind
 
     def sequence(self, ids):
-        tables = self.layout.places.tables(ids.device)
+        tables = self.layout.tables(ids.device)
         wrong = (tables.number == self.kind) & (tables.significance == 3)
         whole = super().sequence(ids)
         return torch.where(wrong[: whole.shape[-1]], 0, whole)

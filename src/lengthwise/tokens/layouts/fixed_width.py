@@ -20,7 +20,7 @@ from lengthwise.tokens.layouts.layout import (
     C,
     Malformed,
     Place,
-    Places,
+    PlacedLayout,
     Tokens,
     listed,
     number,
@@ -30,34 +30,24 @@ from lengthwise.tokens.layouts.layout import (
 
 
 @final
-class FixedWidth:
+class FixedWidth(PlacedLayout):
     """Writes all places of every problem."""
 
     fixed_width = True
 
-    def __init__(self, places: Places) -> None:
-        self.places, self.vocabulary = places, places.vocabulary
-        self.operand_width, self.answer_width = places.operand_width, places.answer_width
-        self.prompt_length, self.length = places.prompt_length, len(places.places)
-
     def encode(self, a: Tensor, b: Tensor, c: Tensor) -> Tokens:
-        slot, number, significance, answer = (table[: self.length] for table in self.places.tables(a.device))
-        ids = self.places.pool(a, b, c).index_select(-1, slot)
-        return Tokens(ids, answer, significance, number)
-
-    def render(self, ids: Tensor | Sequence[int]) -> str:
-        return self.vocabulary.text(listed(ids))
+        slot, number, significance, answer = (table[: self.length] for table in self.tables(a.device))
+        return Tokens(self.pool(a, b, c).index_select(-1, slot), answer, significance, number)
 
     def read_answer(self, ids: Tensor | Sequence[int]) -> int | Malformed:
-        places = self.places.places[self.prompt_length :]
-        return self.places.read_answer(listed(ids)[: len(places)], places)
+        places = self.places[self.prompt_length :]
+        return self.read_places(listed(ids)[: len(places)], places)
 
 
 def padded(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
     """The paper's: `12+345=357` is written `012+345=7530`, operands natural and the answer reversed."""
-    answer = number(C, answer_width)
-    places = problem(operand_width, answer, natural=True)
-    return FixedWidth(Places(task, operand_width, answer_width, places))
+    places = problem(operand_width, number(C, answer_width), natural=True)
+    return FixedWidth(task, operand_width, answer_width, places)
 
 
 def aligned(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
@@ -65,8 +55,7 @@ def aligned(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
 
     Digit i of a, b and c stand at the same distances for every i, as relative positions need it.
     """
-    answer = number(C, answer_width)
-    return FixedWidth(Places(task, operand_width, answer_width, problem(operand_width, answer)))
+    return FixedWidth(task, operand_width, answer_width, problem(operand_width, number(C, answer_width)))
 
 
 def scratchpad(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
@@ -90,8 +79,7 @@ def scratchpad(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
     """
     chain = ScratchpadSteps(task, operand_width)
     answer = [*chain.places(), symbol(EQUALS), *number(C, answer_width)]
-    places = problem(operand_width, answer)
-    return FixedWidth(Places(task, operand_width, answer_width, places, steps=chain))
+    return FixedWidth(task, operand_width, answer_width, problem(operand_width, answer), steps=chain)
 
 
 @dataclass(frozen=True)

@@ -170,8 +170,8 @@ class Tables(NamedTuple):
     answer: Tensor
 
 
-class Places:
-    """Places with the widths of their numbers, and the tables of them on every device that asked."""
+class PlacedLayout:
+    """What layouts share that are lists of places. Their tables are kept for every device that asked."""
 
     def __init__(
         self,
@@ -184,12 +184,15 @@ class Places:
     ) -> None:
         self.vocabulary = Vocabulary(task.base, task.symbol)
         self.operand_width, self.answer_width = operand_width, answer_width
-        self.places, self.steps = places, steps
+        self.places, self.steps, self.length = places, steps, len(places)
         self.prompt_length = next(i for i, place in enumerate(places) if place == symbol(EQUALS)) + 1
         b, c = operand_width, 2 * operand_width
         end = c + answer_width
         self.starts = {A: 0, B: b, C: c, SUM: end, CARRY: end, 0: end + (steps.width if steps else 0)}
         self._tables: dict[torch.device, Tables] = {}
+
+    def render(self, ids: Tensor | Sequence[int]) -> str:
+        return self.vocabulary.text(listed(ids)).rstrip("\n")
 
     def pool(self, a: Tensor, b: Tensor, c: Tensor) -> Tensor:
         """The candidates [..., S]."""
@@ -210,11 +213,11 @@ class Places:
             slots = [self.starts[place.number] + place.source for place in places]
             table = torch.tensor(places, device=device)
             index = torch.arange(len(places), device=device)
-            answer = (index >= self.prompt_length) & (index < len(self.places))
+            answer = (index >= self.prompt_length) & (index < self.length)
             self._tables[device] = Tables(torch.tensor(slots, device=device), table[:, 0], table[:, 1], answer)
         return self._tables[device]
 
-    def read_answer(self, tokens: Sequence[int], places: Sequence[Place]) -> int | Malformed:
+    def read_places(self, tokens: Sequence[int], places: Sequence[Place]) -> int | Malformed:
         """The answer in tokens that should fill these places, all that follow the prompt."""
         for token, place in zip(tokens, places, strict=False):
             if not self._fits(token, place):

@@ -16,7 +16,7 @@ from lengthwise.tokens.layouts.layout import (
     EOS,
     C,
     Malformed,
-    Places,
+    PlacedLayout,
     Tokens,
     listed,
     number,
@@ -26,7 +26,7 @@ from lengthwise.tokens.layouts.layout import (
 
 
 @final
-class NaturalLength:
+class NaturalLength(PlacedLayout):
     """Leaves out the places of digits that are not written; line breaks fill up what is left.
 
     `written` says how many are of a, b and c [..., 3], from how many these have, where not as many.
@@ -35,14 +35,20 @@ class NaturalLength:
     fixed_width = False
 
     def __init__(
-        self, places: Places, *, natural: bool = False, written: Callable[[Tensor], Tensor] | None = None
+        self,
+        task: Task,
+        operand_width: int,
+        answer_width: int,
+        *,
+        natural: bool = False,
+        written: Callable[[Tensor], Tensor] | None = None,
     ) -> None:
-        self.places, self.vocabulary, self.natural, self.written = places, places.vocabulary, natural, written
-        self.operand_width, self.answer_width = places.operand_width, places.answer_width
-        self.length = len(places.places)
+        places = problem(operand_width, number(C, answer_width, natural=natural), natural=natural)
+        super().__init__(task, operand_width, answer_width, places)
+        self.natural, self.written = natural, written
 
     def encode(self, a: Tensor, b: Tensor, c: Tensor) -> Tokens:
-        tables, pool = self.places.tables(a.device), self.places.pool(a, b, c)
+        tables, pool = self.tables(a.device), self.pool(a, b, c)
         lengths = torch.stack([digit_lengths(digits) for digits in (a, b, c)], -1)
         if self.written is not None:
             lengths = self.written(lengths)
@@ -58,16 +64,13 @@ class NaturalLength:
             number=tables.number[order],
         )
 
-    def render(self, ids: Tensor | Sequence[int]) -> str:
-        return self.vocabulary.text(listed(ids)).rstrip("\n")
-
     def read_answer(self, ids: Tensor | Sequence[int]) -> int | Malformed:
         tokens = listed(ids)
         if self.vocabulary.eos in tokens:
             tokens = tokens[: tokens.index(self.vocabulary.eos) + 1]
         digits = list(takewhile(lambda token: 0 <= token < self.vocabulary.base, tokens))
         places = number(C, max(1, len(digits)), natural=self.natural)
-        answer = self.places.read_answer(tokens, [*places, symbol(END), symbol(EOS)])
+        answer = self.read_places(tokens, [*places, symbol(END), symbol(EOS)])
         leading_zero = len(digits) > 1 and digits[0 if self.natural else -1] == 0
         if isinstance(answer, int) and leading_zero and self.written is None:
             return Malformed("the answer has a zero before its leading digit")
@@ -100,8 +103,7 @@ def digit_lengths(digits: Tensor) -> Tensor:
 
 def all_reversed(task: Task, operand_width: int, answer_width: int) -> NaturalLength:
     """`12+345=357` is written `21+543=753`."""
-    places = problem(operand_width, number(C, answer_width))
-    return NaturalLength(Places(task, operand_width, answer_width, places))
+    return NaturalLength(task, operand_width, answer_width)
 
 
 class Level:
@@ -123,8 +125,7 @@ class Level:
 def level(task: Task, operand_width: int, answer_width: int) -> NaturalLength:
     """`12+345=357` is written `210+543=7530`: as wide as its longer operand, which is how position coupling was
     published. Every column of a sum then has a digit of either operand, or of none."""
-    places = Places(task, operand_width, answer_width, problem(operand_width, number(C, answer_width)))
-    return NaturalLength(places, written=Level(task, operand_width, answer_width))
+    return NaturalLength(task, operand_width, answer_width, written=Level(task, operand_width, answer_width))
 
 
 def plain(task: Task, operand_width: int, answer_width: int) -> NaturalLength:
@@ -133,5 +134,4 @@ def plain(task: Task, operand_width: int, answer_width: int) -> NaturalLength:
     The significance of an answer's digit depends on how many follow, so nothing that a model is told while it
     writes may depend on it: encodings that number tokens by significance do not go with this layout.
     """
-    places = problem(operand_width, number(C, answer_width, natural=True), natural=True)
-    return NaturalLength(Places(task, operand_width, answer_width, places), natural=True)
+    return NaturalLength(task, operand_width, answer_width, natural=True)

@@ -71,7 +71,7 @@ class Task:
         return OPERATIONS[self.operation].symbol
 
     def answer_digits(self, operand_digits: int, others: int | None = None) -> int:
-        """Digits that hold every answer for operands of up to so many digits, or a and b of two such numbers."""
+        """Digits that hold every answer for operands of up to `operand_digits`, or b of up to `others`, digits."""
         if self.modulus is not None:
             return digit_count(self.modulus - 1, self.base)
         return OPERATIONS[self.operation].answer_digits(

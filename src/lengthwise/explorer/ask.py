@@ -164,7 +164,7 @@ def _line(**content: Any) -> str:
 
 
 async def answer_within(problem: AskedProblem, most: int) -> list[int]:
-    """The tokens of the answer to a problem that has, with them, at most so many."""
+    """The tokens of the answer; a problem that has more than `most` tokens with them is refused."""
     answer: list[int] = []
     with look_limit():
         async for written in iterate_in_threadpool(write_answer(problem)):

@@ -81,7 +81,7 @@ def _version(path: Path) -> int:
 
 @dataclass(eq=False)
 class Ticket:
-    """A place in the queue, for a problem of so many tokens."""
+    """A place in the queue, for a problem of this many tokens."""
 
     tokens: int
     turn: asyncio.Event = field(default_factory=asyncio.Event)

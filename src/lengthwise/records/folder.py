@@ -42,7 +42,7 @@ class RunSource(ABC):
 
     @abstractmethod
     def record_lines(self, start: int = 0, most: int | None = None) -> bytes:
-        """At most so many bytes of records.jsonl from `start` on."""
+        """The bytes of records.jsonl from `start` on, at most `most` of them."""
 
     @property
     def name(self) -> str:

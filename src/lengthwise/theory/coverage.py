@@ -154,7 +154,7 @@ def _interval_digits(first: int, last: int, position: int, base: int) -> set[int
 
 
 def unseen_views(train: Domain, test: Domain, layout: str, width: int | None = None) -> frozenset[View]:
-    """The views that writing sums of the test domain has and of the training domain has not."""
+    """The views that occur while sums of the test domain are written, and never in training."""
     return local_views(test, layout, width) - local_views(train, layout, width)
 
 

@@ -92,7 +92,7 @@ def knowing_answer(task: Task, domain: Domain, divisor: int) -> Fraction:
 
 
 def knowing_operands(task: Task, domain: Domain, digits: int) -> Fraction:
-    """The accuracy of a model that knows the last so many digits of both operands, and guesses the rest.
+    """The accuracy of a model that knows the last `digits` digits of both operands, and guesses the rest.
 
     >>> knowing_operands(Task.parse("mul%200"), Domain.parse("D3"), 2)
     Fraction(83, 132)

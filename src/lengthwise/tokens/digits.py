@@ -169,16 +169,6 @@ def last_stops(sums: Tensor, base: int) -> tuple[Tensor, Tensor]:
     return nearest >> 1, (nearest >= 0) & (nearest & 1 == 1)
 
 
-def compare(a: Tensor, b: Tensor) -> Tensor:
-    """The sign of a - b, int8 [...]. The most significant difference outweighs all others."""
-    weighted = (a - b).sign() * (_columns_of(a) + 1)
-    return (weighted.amax(-1) + weighted.amin(-1)).sign().to(torch.int8)
-
-
-def equal(a: Tensor, b: Tensor) -> Tensor:
-    return (a == b).all(-1)
-
-
 def resize(digits: Tensor, width: int) -> Tensor:
     """The lowest `width` digits, with zeros above where there are fewer."""
     return F.pad(digits, (0, width - digits.shape[-1]))

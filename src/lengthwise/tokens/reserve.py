@@ -37,7 +37,7 @@ def low_digits(base: int) -> int:
 
 
 def reserves(part: Part) -> bool:
-    """Whether the pairs of a part's length are kept back. Only digits below the top one are ever replaced."""
+    """Whether some pairs of a part's length are held out. Only digits below the top one are ever replaced."""
     whole = Part("D", part.length, None, part.base)
     return part.length > low_digits(part.base) and whole.size > WHOLE_LIMIT
 

@@ -41,7 +41,7 @@ class Batch(NamedTuple):
     problem: Tensor | None
     """[M, B, T]: which problem of its row a token is of, where there are several."""
     tail: int
-    """From the first of these on, in any problem, there are so many tokens."""
+    """How many tokens there are from the first answer token of any problem on."""
 
 
 class TrainingData:

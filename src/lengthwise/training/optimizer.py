@@ -34,7 +34,7 @@ class FlatParameter:
     shape: tuple[int, ...]
     size: int
     maps: int
-    """A matrix holds so many maps side by side along its last axis."""
+    """How many maps a matrix holds, side by side along its last axis."""
 
 
 class FlatGroup:

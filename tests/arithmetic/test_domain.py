@@ -168,3 +168,11 @@ def test_bad_domains_name_the_value_and_what_would_do(text, named):
         Domain.parse(text)
     assert all(word in str(error.value) for word in named)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0.125*D1+0.875*D2", "1/3*D1+2/3*D2", "0.00001*D1+0.99999*D2", "1/1048576*D1+1048575/1048576*D2"],
+)
+def test_weights_are_decimals_where_these_are_short(text):
+    assert str(Domain.parse(text)) == text

@@ -1,6 +1,8 @@
 """What tests share: a tiny run, and models that compute a known function without having learned it."""
 
+import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -27,6 +29,31 @@ def tiny_config(**changes) -> RunConfig:
         evaluation={"problems": 50},
     )
     return config.changed(**changes)
+
+
+class Problem(NamedTuple):
+    a: int
+    b: int
+    c: int
+
+
+def read_text(layout: FixedWidth | NaturalLength, text: str) -> Problem:
+    """A problem as its layout writes it, read by Python's own means."""
+    numbers, end = text.removeprefix("[bos]").split(";")
+    assert text.startswith("[bos]") and end == "[eos]"
+    operands, *_, answer = numbers.split("=")
+    first = {place.number: place.significance for place in reversed(layout.places)}
+    return Problem(
+        *(
+            _value(number if first[which] == 1 else number[::-1], layout.vocabulary.base)
+            for which, number in enumerate((*re.split(r"[+*]", operands), answer), start=1)
+        )
+    )
+
+
+def _value(digits: str, base: int) -> int:
+    """Least significant digit first. int() stops at 4300 digits."""
+    return sum(int(digit, base) * base**place for place, digit in enumerate(digits))
 
 
 class TheoryModel:
@@ -71,7 +98,7 @@ class TheoryModel:
     def _operands(self, ids: Tensor) -> tuple[Tensor, Tensor]:
         """Digits [M, N, W]; zeros where the prompt has not been read to its end."""
         vocabulary, width = self.layout.vocabulary, self.layout.operand_width
-        natural = self.layout.places.places[1].significance == width
+        natural = self.layout.places[1].significance == width
         digits: tuple[list[list[int]], ...] = ([], [])
         for row in ids.flatten(0, 1).tolist():
             cuts = [row.index(i) for i in (vocabulary.operator, vocabulary.equals) if i in row]

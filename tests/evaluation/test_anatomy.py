@@ -15,7 +15,7 @@ from lengthwise.evaluation.written import written_digits
 from lengthwise.experiments.assess import few_rows, measured_members
 from lengthwise.experiments.build import build
 from lengthwise.model.positions import number_tokens
-from lengthwise.tokens.layouts.places import A, B, C
+from lengthwise.tokens.layouts import A, B, C
 
 LAYOUTS = [
     ("coupled", "reversed"),

@@ -20,8 +20,7 @@ from lengthwise.model.positions import find_encoding
 from lengthwise.records.view import RunView
 from lengthwise.theory.carries import longest_chain
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
-from lengthwise.tokens.layouts import build_layout
-from lengthwise.tokens.layouts.places import CARRY, SUM
+from lengthwise.tokens.layouts import CARRY, SUM, build_layout
 
 CPU = torch.device("cpu")
 D3 = Domain.parse("D3", 3)
@@ -83,7 +82,7 @@ class Forgetful(PerfectModel):
         self.kind = kind
 
     def sequence(self, ids):
-        tables = self.layout.places.tables(ids.device)
+        tables = self.layout.tables(ids.device)
         wrong = (tables.number == self.kind) & (tables.significance == 3)
         whole = super().sequence(ids)
         return torch.where(wrong[: whole.shape[-1]], 0, whole)

@@ -12,9 +12,9 @@ from lengthwise.evaluation.dynamics import dynamics_problems, measure_dynamics, 
 from lengthwise.evaluation.references import reference_answers
 from lengthwise.evaluation.seen import MeasuredMember
 from lengthwise.evaluation.written import Probed
-from lengthwise.records.dependence import dependence_of
+from lengthwise.records.analysis import dependence_of
+from lengthwise.theory.carries import r2_ceiling
 from lengthwise.theory.dependence import dependence_matrix
-from lengthwise.theory.dynamics import r2_ceiling
 from lengthwise.theory.hypotheses import Hypothesis
 
 CPU = torch.device("cpu")

@@ -20,7 +20,7 @@ from lengthwise.errors import InputError
 from lengthwise.experiments import launch
 from lengthwise.experiments.config import RunConfig
 from lengthwise.experiments.progress import TrainingBar
-from lengthwise.records.faults import VARIABLE
+from lengthwise.records.files import FAULT
 
 REFUSED, STOPPED = 2, 130
 
@@ -42,7 +42,7 @@ def child(job):
     os.dup2(sink, 1)
     os.dup2(sink, 2)
     if job.get("fault"):
-        os.environ[VARIABLE] = job["fault"]
+        os.environ[FAULT] = job["fault"]
     if job.get("interrupt_at"):
         interrupt_in_step(job["interrupt_at"], job.get("signal", signal.SIGINT))
     code = 1

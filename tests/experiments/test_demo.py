@@ -8,7 +8,7 @@ from lengthwise.commands.demo import Demo, row_verdict
 from lengthwise.experiments import demo
 from lengthwise.experiments.build import stack_key
 from lengthwise.experiments.demo import ENCODINGS, TASKS, demo_configs
-from lengthwise.theory.predict import generalization_mark
+from lengthwise.theory.rules import generalization_mark
 
 
 def test_it_is_table_1_in_miniature():

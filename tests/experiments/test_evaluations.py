@@ -12,8 +12,7 @@ from lengthwise.experiments import assess, launch, samples
 from lengthwise.experiments.build import Parts, build
 from lengthwise.experiments.evaluate import evaluate
 from lengthwise.experiments.launch import train
-from lengthwise.records.dependence import run_dependence
-from lengthwise.records.learning_order import learning_order
+from lengthwise.records.analysis import learning_order, run_dependence
 from lengthwise.records.view import RunView
 
 CPU = torch.device("cpu")

@@ -9,8 +9,8 @@ from fakes import tiny_config
 from lengthwise.cli import main
 from lengthwise.errors import InputError
 from lengthwise.experiments.launch import train
+from lengthwise.records.files import folder_lock
 from lengthwise.records.folder import RunFolder
-from lengthwise.records.lock import kept
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +196,7 @@ def test_one_process_at_a_time_trains_a_run(tmp_path):
     config = tiny_config(training={"steps": 3, "evaluate_every": 3})
     folder = tmp_path / config.name
     folder.mkdir()
-    with kept(folder), pytest.raises(InputError, match="is in use by another process: allowed is one at a time"):
+    with folder_lock(folder), pytest.raises(InputError, match="is in use by another process"):
         train(config, tmp_path, device="cpu")
     (trained,) = train(config, tmp_path, device="cpu")
     assert trained.status() == "done"

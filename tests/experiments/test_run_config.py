@@ -11,14 +11,14 @@ from lengthwise.model.config import ModelConfig
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ({"task": "sub"}, ("'sub'", "allowed are add, mul")),
-        ({"task": "add%%3"}, ("'add%%3'", "allowed is")),
-        ({"task": "add%0"}, ("0", "allowed is 1 or more")),
-        ({"encoding": "sin"}, ("'sin'", "allowed are", "learned")),
-        ({"layout": "diagonal"}, ("'diagonal'", "allowed are", "padded")),
-        ({"train": "E4"}, ("E4", "allowed")),
-        ({"test": "D9,Q"}, ("Q", "allowed")),
-        ({"base": 1}, ("1", "allowed is 2 to 36")),
+        ({"task": "sub"}, ("'sub'", "choose from add, mul")),
+        ({"task": "add%%3"}, ("'add%%3'", "write add, mul")),
+        ({"task": "add%0"}, ("0", "1 or more")),
+        ({"encoding": "sin"}, ("'sin'", "choose from", "learned")),
+        ({"layout": "diagonal"}, ("'diagonal'", "choose from", "padded")),
+        ({"train": "E4"}, ("E4", "write D4")),
+        ({"test": "D9,Q"}, ("Q", "write D4")),
+        ({"base": 1}, ("1", "2 to 36")),
         ({"train": "D4", "test": "D9", "data": {"operand_width": 8}}, ("8", "allowed is 9 or more")),
         ({"train": "D4", "test": "D3", "data": {"operand_width": 3}}, ("3", "allowed is 4 or more")),
         (

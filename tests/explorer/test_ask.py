@@ -7,7 +7,7 @@ from fakes import TheoryModel, tiny_config
 
 from lengthwise.experiments.build import build
 from lengthwise.experiments.load import Run
-from lengthwise.explorer.ask import dependence, sheet, spell
+from lengthwise.explorer.ask import dependence, read_operands, write_answer
 from lengthwise.records.folder import RunFolder
 from lengthwise.theory.hypotheses import Hypothesis
 
@@ -46,7 +46,7 @@ def theorist(layout: str, encoding: str, hypothesis: str) -> Run:
 def test_an_answer_spelled_is_the_answer_asked_for(layout, encoding, pair):
     """Also of a model that writes nonsense: malformed is malformed in both."""
     run = untrained(layout, encoding)
-    tokens = [written.token for written in spell(sheet(run, *pair))]
+    tokens = [written.token for written in write_answer(read_operands(run, *pair))]
     assert run.parts.layout.read_answer(tokens) == run.ask(*pair).answered
 
 
@@ -56,8 +56,8 @@ def test_probabilities_are_those_of_one_pass_over_the_whole(layout, encoding):
     texts = set()
     for seed in range(8):
         run = untrained(layout, encoding, seed)
-        problem = sheet(run, 12, 1)
-        written = list(spell(problem))
+        problem = read_operands(run, 12, 1)
+        written = list(write_answer(problem))
         ids, positions = problem.sequence([w.token for w in written])
         with torch.no_grad():
             shares = run.parts.model(ids, positions)[0, 0].softmax(-1)
@@ -71,7 +71,7 @@ def test_probabilities_are_those_of_one_pass_over_the_whole(layout, encoding):
 @pytest.mark.parametrize(("layout", "encoding"), LAYOUTS)
 def test_digits_of_the_answer_are_told_from_steps(layout, encoding):
     run = theorist(layout, encoding, "truth")
-    written = list(spell(sheet(run, 14, 5)))
+    written = list(write_answer(read_operands(run, 14, 5)))
     digits = "".join(w.text for w in written if w.kind == "digit")
     number = digits if layout == "plain" else digits[::-1]
     assert int(number, 3) == 19
@@ -84,15 +84,15 @@ def test_dependence_is_what_replacing_each_digit_changes(layout, encoding, hypot
     """Against the function itself, on integers, for every digit and every replacement."""
     run, a, b, base = theorist(layout, encoding, hypothesis), 14, 5, 3
     function, task = Hypothesis.parse(hypothesis), run.config.task_object
-    answer = [w.token for w in spell(sheet(run, a, b))]
-    causes = asyncio.run(dependence(sheet(run, a, b))).causes
+    answer = [w.token for w in write_answer(read_operands(run, a, b))]
+    causes = asyncio.run(dependence(read_operands(run, a, b))).causes
     fixed = run.parts.layout.fixed_width
     read = {"a": 3, "b": 3 if fixed or layout == "level" else 2}
     places = [(c.operand, c.significance) for c in causes]
     assert places == [(name, i + 1) for name, digits in read.items() for i in range(digits)]
 
     def written(x: int, y: int) -> list[int]:
-        return [w.token for w in spell(sheet(run, x, y))]
+        return [w.token for w in write_answer(read_operands(run, x, y))]
 
     for cause in causes:
         number, unit = (a if cause.operand == "a" else b), base ** (cause.significance - 1)
@@ -115,7 +115,7 @@ def test_dependence_where_an_answer_has_no_room():
     run = untrained("level", "coupled", task="mul", train="2x1", test="3x1")
     a, b = 26, 25
     assert run.config.task_object(a, b) >= 3**run.parts.layout.answer_width
-    problem = sheet(run, a, b)
-    answer = [w.token for w in spell(problem)]
+    problem = read_operands(run, a, b)
+    answer = [w.token for w in write_answer(problem)]
     causes = asyncio.run(dependence(problem)).causes
     assert len(causes) == 6 and all(len(cause.changes) == len(answer) for cause in causes)

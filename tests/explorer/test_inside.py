@@ -10,7 +10,14 @@ from lengthwise.errors import InputError
 from lengthwise.evaluation.attention import attention_weights
 from lengthwise.experiments.load import Run
 from lengthwise.explorer import ask
-from lengthwise.explorer.ask import answer_within, attended, attention, noticeable, sheet, spell
+from lengthwise.explorer.ask import (
+    answer_attention,
+    answer_within,
+    attention,
+    read_operands,
+    visible_weights,
+    write_answer,
+)
 
 
 def by_place() -> Run:
@@ -22,9 +29,9 @@ def by_place() -> Run:
 def test_attention_is_that_of_a_whole_pass_at_the_places_that_wrote(layout, encoding, monkeypatch):
     monkeypatch.setattr(ask, "ATTENTION_AT_ONCE", 2)
     run = by_place() if encoding == "by place" else untrained(layout, encoding)
-    problem = sheet(run, 12, 1)
-    answer = [written.token for written in spell(problem)]
-    layers = attended(problem, answer)
+    problem = read_operands(run, 12, 1)
+    answer = [written.token for written in write_answer(problem)]
+    layers = answer_attention(problem, answer)
     passed = attention_weights(run.parts.model, *problem.sequence(answer))
     reply = asyncio.run(attention(problem))
     for i, (layer, whole) in enumerate(zip(layers, passed, strict=True)):
@@ -38,7 +45,7 @@ def test_attention_is_that_of_a_whole_pass_at_the_places_that_wrote(layout, enco
             assert reply.nothing is None
             torch.testing.assert_close(layer.sum(-1), torch.ones(len(answer)))
         told = torch.zeros_like(layer)
-        for row, places in enumerate(noticeable(layer)):
+        for row, places in enumerate(visible_weights(layer)):
             for place, weight in places:
                 told[row, place] = weight
         torch.testing.assert_close(told, torch.where(layer < 0.005, 0, layer), atol=6e-5, rtol=0)
@@ -46,7 +53,7 @@ def test_attention_is_that_of_a_whole_pass_at_the_places_that_wrote(layout, enco
 
 def test_the_places_of_digits_read():
     a = {(name, i) for name in "ab" for i in (1, 2, 3)}
-    padded, natural = (sheet(untrained(*pair), 12, 1).operand_places for pair in (LAYOUTS[0], LAYOUTS[2]))
+    padded, natural = (read_operands(untrained(*pair), 12, 1).operand_places for pair in (LAYOUTS[0], LAYOUTS[2]))
     assert {place for place in padded if place} == a
     assert padded[0] is padded[-1] is None and padded[1] == ("a", 3)
     assert natural == [None, ("a", 1), ("a", 2), ("a", 3), None, ("b", 1), None]
@@ -54,8 +61,8 @@ def test_the_places_of_digits_read():
 
 @pytest.mark.parametrize(("layout", "encoding"), LAYOUTS)
 def test_the_bound_is_on_tokens_read_and_written(layout, encoding, monkeypatch):
-    problem = sheet(untrained(layout, encoding), 12, 1)
-    answer = [written.token for written in spell(problem)]
+    problem = read_operands(untrained(layout, encoding), 12, 1)
+    answer = [written.token for written in write_answer(problem)]
     tokens = problem.sequence(answer)[0].shape[-1]
     assert asyncio.run(answer_within(problem, tokens)) == answer
     fixed = problem.run.parts.layout.fixed_width
@@ -69,4 +76,4 @@ def test_the_bound_is_on_tokens_read_and_written(layout, encoding, monkeypatch):
 def test_a_slow_model_is_refused(monkeypatch):
     monkeypatch.setattr(ask, "LOOK_SECONDS", -1.0)
     with pytest.raises(InputError, match="too slow"):
-        asyncio.run(answer_within(sheet(untrained(*LAYOUTS[0]), 12, 1), 1_000))
+        asyncio.run(answer_within(read_operands(untrained(*LAYOUTS[0]), 12, 1), 1_000))

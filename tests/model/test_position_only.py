@@ -14,7 +14,7 @@ from lengthwise.model.dropout import Noise
 from lengthwise.model.gpt import GPT
 from lengthwise.model.layers import Initializer, Linear
 from lengthwise.model.positions import has_position
-from lengthwise.model.positions.waves import Waves
+from lengthwise.model.positions.table import Waves
 
 VOCABULARY, ROWS, CIRCLE = 16, 24, 23
 MEMBERS, BATCH, LENGTH = 2, 4, 10

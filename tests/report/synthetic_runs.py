@@ -6,8 +6,8 @@ from lengthwise.experiments.config import RunConfig
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.schema import Record
 from lengthwise.records.view import RunView
+from lengthwise.theory.carries import digit_accuracy
 from lengthwise.theory.dependence import dependence_matrix
-from lengthwise.theory.digit_accuracy import digit_accuracy
 from lengthwise.theory.hypotheses import TRUTH
 
 TOTAL = 1_000

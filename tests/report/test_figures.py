@@ -16,7 +16,7 @@ from synthetic_runs import TOTAL, record_maker, rising, synthetic_run
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.model.config import SIZES
-from lengthwise.records.intervals import clopper_pearson
+from lengthwise.records.verdicts import clopper_pearson
 from lengthwise.records.view import RunView
 from lengthwise.report.figures import FIGURES, save
 from lengthwise.report.figures.curves import Curves, band
@@ -24,8 +24,8 @@ from lengthwise.report.figures.dynamics import correlations
 from lengthwise.report.figures.grids import agreement_beyond
 from lengthwise.report.figures.settings import NAMES
 from lengthwise.report.figures.style import COLOURS, GREY
+from lengthwise.theory.carries import r2_ceiling
 from lengthwise.theory.dependence import dependence_matrix
-from lengthwise.theory.dynamics import r2_ceiling
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.plateaus import plateaus
 

@@ -14,7 +14,7 @@ from synthetic_runs import record_maker, synthetic_run
 
 from lengthwise.cli import main
 from lengthwise.errors import InputError
-from lengthwise.records.intervals import clopper_pearson
+from lengthwise.records.verdicts import clopper_pearson
 from lengthwise.records.view import RunView
 from lengthwise.report.page import Report
 from lengthwise.report.page.answers import failures, length_map

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from lengthwise.arithmetic import Domain, Task, digit_count
 from lengthwise.errors import InputError
-from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.local import View, local_sum, local_views, next_digit, unseen_views
+from lengthwise.theory.coverage import local_views, unseen_views
+from lengthwise.theory.hypotheses import Hypothesis, View, local_sum, next_digit
 
 LAYOUTS = [("reversed", None), ("level", None), ("aligned", 0), ("aligned", 1), ("aligned", 2), ("padded", 3)]
 """With the number of spare columns of the longest operands."""

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import pytest
 import torch
+from fakes import read_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -13,7 +14,7 @@ from lengthwise.errors import InputError
 from lengthwise.model.positions import find_encoding, number_tokens
 from lengthwise.theory.encodings import LAYOUT_FACTS
 from lengthwise.tokens.digits import from_ints
-from lengthwise.tokens.layouts import LAYOUTS, Malformed, Problem, Vocabulary, build_layout, squeezed
+from lengthwise.tokens.layouts import LAYOUTS, Malformed, Vocabulary, build_layout, squeezed
 
 torch.set_num_threads(1)
 
@@ -145,7 +146,6 @@ def test_one_problem_by_hand(name, task, width, problem, table):
     assert tokens.answer[0].tolist() == [known.prompt <= i < end for i in range(len(known.ids))]
     assert layout.length == len(known.ids)
     assert layout.render(tokens.ids[0]) == known.text
-    assert layout.parse(known.text) == Problem(*problem)
     assert layout.read_answer(known.ids[known.prompt :]) == problem[2]
     if layout.fixed_width:
         assert encoded.significance.shape == (layout.length,), "what all problems share is held once"
@@ -196,7 +196,7 @@ def test_base_36():
     tokens = encode(layout, 35, 36, 71)
     assert tokens.ids.tolist() == [[39, 0, 35, 36, 1, 0, 37, 35, 1, 0, 38, 40]]
     assert layout.render(tokens.ids[0]) == "[bos]0z+10=z10;[eos]"
-    assert layout.parse("[bos]0z+10=z10;[eos]") == Problem(35, 36, 71)
+    assert layout.read_answer(tokens.ids[0, 7:]) == 71
 
 
 def test_the_papers_size():
@@ -232,7 +232,7 @@ def test_round_trip(name, problem):
     tokens = encode(layout, a, b, task(a, b)).spread()
     ids, prompt = tokens.ids[0], int(tokens.prompt_length)
     assert len(ids) == layout.length
-    assert layout.parse(layout.render(ids)) == Problem(a, b, task(a, b))
+    assert read_text(layout, layout.render(ids)) == (a, b, task(a, b))
     assert layout.read_answer(ids[prompt:]) == task(a, b)
     assert layout.read_answer(ids[tokens.answer[0]]) == task(a, b)
     assert layout.vocabulary.ids(layout.render(ids)) == [i for i in ids.tolist() if i != base + 5]
@@ -283,7 +283,9 @@ def test_very_long_numbers(name):
     """Longer than what Python's int() reads."""
     layout = build_layout(name, Task("add"), 5000)
     a, b = 10**5000 - 1, 10**4999 + 7
-    assert layout.parse(layout.render(encode(layout, a, b, a + b).ids[0])) == Problem(a, b, a + b)
+    tokens = encode(layout, a, b, a + b).spread()
+    assert read_text(layout, layout.render(tokens.ids[0])) == (a, b, a + b)
+    assert layout.read_answer(tokens.ids[0, int(tokens.prompt_length) :]) == a + b
 
 
 def test_batches_and_narrow_numbers():
@@ -343,7 +345,7 @@ def test_level_answers_of_other_tasks(task, problem, answer_width, text):
     task = Task.parse(task)
     layout = build_layout("level", task, 3, answer_width)
     assert layout.render(encode(layout, *problem, task(*problem)).ids[0]) == text
-    assert layout.parse(text) == Problem(*problem, task(*problem))
+    assert read_text(layout, text) == (*problem, task(*problem))
 
 
 def test_a_level_answer_that_is_none_of_its_operands_is_written_whole():
@@ -355,103 +357,20 @@ def test_a_level_answer_that_is_none_of_its_operands_is_written_whole():
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_too_wide(name):
     layout = build_layout(name, Task("add"), 3)
-    with pytest.raises(InputError, match="b has 4 digits: allowed are up to 3"):
+    with pytest.raises(InputError, match=r"b has 4 digits \(up to 3\)"):
         layout.encode(from_ints([1], 3, 10), from_ints([1], 4, 10), from_ints([1], 4, 10))
 
 
 def test_refusals():
-    with pytest.raises(InputError, match="unknown layout 'padde': allowed are padded, aligned, reversed"):
+    with pytest.raises(InputError, match=r"unknown layout 'padde' \(choose from padded, aligned, reversed"):
         build_layout("padde", Task("add"), 3)
-    with pytest.raises(InputError, match=r"no chain for add%7: allowed are add, mul, no modulus"):
+    with pytest.raises(InputError, match=r"does not go with add%7 \(choose from add, mul\)"):
         build_layout("scratchpad", Task.parse("add%7"), 3)
 
 
 def test_theory_knows_the_same_layouts():
     built = {name: build_layout(name, Task("add"), 2).fixed_width for name in LAYOUTS}
     assert built == {name: facts.fixed_width for name, facts in LAYOUT_FACTS.items()}
-
-
-MALFORMED_TEXTS = {
-    "": "the tokens end where '[bos]' should stand",
-    "[bos]": "the tokens end where digit 2 of a should stand",
-    "[bos]1+2=3;[eos]": "'+' stands where digit 1 of a should",
-    "[bos]12+345=7530;[eos]": "'5' stands where '=' should",
-    "[bos]12=34=640;[eos]": "'=' stands where '+' should",
-    "[bos]12+34=64;[eos]": "';' stands where digit 3 of the answer should",
-    "[bos]12+34=6400;[eos]": "'0' stands where ';' should",
-    "[bos]12+34=640;": "the tokens end where '[eos]' should stand",
-    "[bos]12+34=640;[eos]1": "the tokens go on after [eos]",
-    "[bos]12*34=640;[eos]": "holds something else than tokens",
-    "[bos]1x+34=640;[eos]": "holds something else than tokens",
-    "12+34=640;[eos]": "'1' stands where '[bos]' should",
-}
-
-
-NATURAL_MALFORMED_TEXTS = {
-    "": "the tokens end where '[bos]' should stand",
-    "[bos]": "the tokens end where a digit of a should stand",
-    "[bos]+2=3;[eos]": "'+' stands where a digit of a should",
-    "[bos]1+=3;[eos]": "'=' stands where a digit of b should",
-    "[bos]1+2;[eos]": "';' stands where '=' should",
-    "[bos]1+2=;[eos]": "';' stands where a digit of the answer should",
-    "[bos]1+2=3[eos]": "'[eos]' stands where ';' should",
-    "[bos]1+2=3;": "the tokens end where '[eos]' should stand",
-    "[bos]1+2=3;[eos]1": "the tokens go on after [eos]",
-    "[bos]1+2=3;[eos]\n1": "the tokens go on after [eos]",
-    "[bos]10+2=3;[eos]": "a has a zero before its leading digit",
-    "[bos]1+20=3;[eos]": "b has a zero before its leading digit",
-    "[bos]1+2=30;[eos]": "the answer has a zero before its leading digit",
-    "[bos]1*2=3;[eos]": "holds something else than tokens",
-}
-
-LEVEL_MALFORMED_TEXTS = {
-    text: reason for text, reason in NATURAL_MALFORMED_TEXTS.items() if "a zero before" not in reason
-}
-
-STEPS_MALFORMED_TEXTS = {
-    "[bos]59+78=211711=281;[eos]": None,
-    "[bos]59+78=281;[eos]": "';' stands where a digit of sum 2 should",
-    "[bos]59+78=21=711=281;[eos]": "'=' stands where a digit of carry 1 should",
-    "[bos]59+78=211711281;[eos]": "'2' stands where '=' should",
-    "[bos]59+78=211711=2810;[eos]": "'0' stands where ';' should",
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "reason"),
-    [
-        (name, text, reason)
-        for name, table in (
-            ("padded", MALFORMED_TEXTS),
-            ("reversed", NATURAL_MALFORMED_TEXTS),
-            ("level", LEVEL_MALFORMED_TEXTS),
-            ("scratchpad", STEPS_MALFORMED_TEXTS),
-        )
-        for text, reason in table.items()
-    ],
-)
-def test_malformed_text(name, text, reason):
-    result = build_layout(name, Task("add"), 2).parse(text)
-    if reason is None:
-        assert result == Problem(95, 87, 182)
-    else:
-        assert isinstance(result, Malformed)
-        assert result.reason.endswith(reason)
-
-
-def test_zeros_before_the_leading_digit_in_natural_order():
-    layout = build_layout("plain", Task("add"), 2)
-    assert layout.parse("[bos]10+20=30;[eos]") == Problem(10, 20, 30)
-    assert isinstance(layout.parse("[bos]01+20=21;[eos]"), Malformed)
-
-
-def test_level_numbers_may_have_zeros_above():
-    layout = build_layout("level", Task("add"), 2)
-    assert layout.parse("[bos]10+20=300;[eos]") == layout.parse("[bos]1+2=30;[eos]") == Problem(1, 2, 3)
-
-
-def test_line_breaks_after_a_text():
-    assert build_layout("padded", Task("add"), 2).parse("[bos]12+34=640;[eos]\n\n") == Problem(12, 34, 46)
 
 
 @pytest.mark.parametrize(
@@ -483,7 +402,11 @@ def test_read_padded_answer(ids, expected):
         ("plain", [4, 6, 12, 14, 12], 46),
         ("reversed", [0, 12, 14], 0),
         ("reversed", [6, 4, 12], Malformed("the tokens end where '[eos]' should stand")),
-        ("reversed", [12, 14], Malformed("';' stands where a digit of the answer should")),
+        ("reversed", [12, 14], Malformed("';' stands where digit 1 of the answer should")),
+        ("reversed", [], Malformed("the tokens end where digit 1 of the answer should stand")),
+        ("reversed", [6, 14], Malformed("'[eos]' stands where ';' should")),
+        ("plain", [3, 0, 12, 14], 30),
+        ("plain", [0, 3, 12, 14], Malformed("the answer has a zero before its leading digit")),
         ("reversed", [6, 99, 12, 14], Malformed("token 99 stands where ';' should")),
         ("reversed", [6, 4, 12, 15, 14], Malformed("'\\n' stands where '[eos]' should")),
         ("reversed", [6, 4, 0, 12, 14], Malformed("the answer has a zero before its leading digit")),
@@ -492,10 +415,12 @@ def test_read_padded_answer(ids, expected):
         ("level", [6, 4, 12, 14], 46),
         ("level", [0, 0, 12, 14], 0),
         ("level", [6, 4, 0, 12], Malformed("the tokens end where '[eos]' should stand")),
-        ("level", [12, 14], Malformed("';' stands where a digit of the answer should")),
+        ("level", [12, 14], Malformed("';' stands where digit 1 of the answer should")),
         ("level", [6, 10, 0, 12, 14], Malformed("'+' stands where ';' should")),
         ("scratchpad", [6, 0, 0, 4, 0, 0, 11, 6, 4, 0, 12, 14], 46),
         ("scratchpad", [6, 0, 0, 4, 0, 12], Malformed("';' stands where a digit of carry 2 should")),
+        ("scratchpad", [6, 0, 11], Malformed("'=' stands where a digit of carry 1 should")),
+        ("scratchpad", [6, 0, 0, 4, 0, 0, 2], Malformed("'2' stands where '=' should")),
     ],
 )
 def test_read_answer(name, ids, expected):
@@ -504,17 +429,10 @@ def test_read_answer(name, ids, expected):
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-@given(
-    text=st.text(alphabet="0123456789+*=;[]bose\n", max_size=40),
-    pieces=st.lists(st.sampled_from(["[bos]", "[eos]", "+", "=", ";", "0", "12", "\n"]), max_size=12),
-    ids=st.lists(st.integers(-3, 20), max_size=20),
-)
+@given(ids=st.lists(st.integers(-3, 20), max_size=20))
 @settings(max_examples=50)
-def test_malformed_never_raises(name, text, pieces, ids):
-    layout = build_layout(name, Task("add"), 2)
-    layout.parse(text)
-    layout.parse("".join(pieces))
-    layout.read_answer(ids)
+def test_malformed_never_raises(name, ids):
+    build_layout(name, Task("add"), 2).read_answer(ids)
 
 
 def test_vocabulary():

@@ -145,20 +145,18 @@ def test_nothing_waits_for_the_device(mode, side):
 
 
 def test_refusals():
-    with pytest.raises(InputError, match="D5 has operands of 5 digits: allowed are 4, the operand width"):
+    with pytest.raises(InputError, match="operands of D5 have 5 digits"):
         sampler_of("D5", width=4)
-    with pytest.raises(InputError, match="unknown sampling mode 'even': allowed are uniform, paper"):
+    with pytest.raises(InputError, match=r"unknown sampling mode 'even' \(choose from uniform, paper"):
         sampler_of("D5", mode="even")
-    with pytest.raises(InputError, match=r"length 101 .* allowed is up to 100"):
+    with pytest.raises(InputError, match=r"length 101 .* \(up to 100\)"):
         sampler_of("D101", mode="chains")
-    with pytest.raises(InputError, match="4x2 has no sampling mode chains: allowed are parts such as D4 and B4"):
+    with pytest.raises(InputError, match="sampling chains does not go with 4x2; try D4 or B4"):
         sampler_of("D4+4x2", mode="chains")
     for side in ("train", "test"):
-        with pytest.raises(
-            InputError, match=r"2x40 in base 4 cannot keep test problems back: .* 3 digits or more"
-        ):
+        with pytest.raises(InputError, match="2x40 in base 4 has no held-out problems; try 3 digits of a"):
             sampler_of("2x40", 4, side=side)
-    with pytest.raises(InputError, match="D3 has 990000 pairs: allowed are 10000"):
+    with pytest.raises(InputError, match=r"D3 has 990000 pairs, too many .* \(up to 10000\)"):
         enumerate_pairs(Part("D", 3))
 
 

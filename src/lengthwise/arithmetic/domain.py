@@ -1,4 +1,4 @@
-"""A domain is a set of operand pairs by digit length, or a weighted mixture of such sets.
+"""A domain is a set of operand pairs by digit length, a part, or a weighted mixture of parts.
 
 >>> Domain.parse("D4").size
 99000000
@@ -13,18 +13,22 @@
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from typing import Self
 
-from lengthwise.arithmetic.part import MAX_LENGTH, Part
 from lengthwise.arithmetic.task import Task, check_base, digit_count
 from lengthwise.errors import InputError
 
+MAX_LENGTH = 10_000
+
 GRAMMAR = (
-    "allowed are D4 (the longer operand has 4 digits), B4 (both have 4), 40x2 (a has 40, b has 2), D4[lead>=6], "
-    "D1..4, 1..40x2, D4+D5 and 0.6*D6+0.4*D7"
+    "write D4 (the longer operand has 4 digits), B4 (both have 4), 40x2 (a has 40, b has 2), D4[lead>=6], "
+    "D1..4, 1..40x2, D4+D5 or 0.6*D6+0.4*D7"
 )
 
 BEYOND = 5
@@ -38,6 +42,135 @@ _TERM = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """All pairs of one kind: D (the longer operand has `length` digits), B (both have) or x (a and b have
+    `exact` digits, and `length` is the larger).
+
+    Below its top digits a pair of a part is free, so a part is told by where the top digits stand and by the
+    pairs of them that it holds: each at least its lowest one, and in a part D not both zero unless the length
+    is 1. A number of one digit may be zero in every part.
+
+    >>> lopsided = Part.of_lengths(40, 2)
+    >>> str(lopsided), lopsided.length, lopsided.lengths, lopsided.size == 9 * 10**39 * 90
+    ('40x2', 40, (40, 2), True)
+    """
+
+    kind: str
+    length: int
+    lead: int | None = None
+    base: int = 10
+    exact: tuple[int, int] | None = None
+
+    @classmethod
+    def of_lengths(cls, a_digits: int, b_digits: int, base: int = 10) -> Self:
+        return cls("x", max(a_digits, b_digits), None, base, (a_digits, b_digits))
+
+    def __post_init__(self) -> None:
+        check_base(self.base)
+        assert (self.kind == "x") == (self.exact is not None)
+        for length in self.lengths:
+            if not 1 <= length <= MAX_LENGTH:
+                raise InputError(f"length {length} in {self} is out of range (1 to {MAX_LENGTH})")
+        if self.lead is not None and not 1 <= self.lead < self.base:
+            raise InputError(f"lead {self.lead} in {self} is out of range (1 to {self.base - 1})")
+
+    def __str__(self) -> str:
+        return self.named(str(self.lengths[0]))
+
+    def named(self, digits: str) -> str:
+        """The name with another number of digits, or a range of them, in place of its own (in x, of a's)."""
+        if self.exact is not None:
+            return f"{digits}x{self.exact[1]}"
+        return f"{self.kind}{digits}" + ("" if self.lead is None else f"[lead>={self.lead}]")
+
+    @property
+    def family(self) -> tuple[str, int | None, int | None]:
+        """What parts share that differ in that number alone."""
+        return self.kind, self.lead, None if self.exact is None else self.exact[1]
+
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """In how many columns a and b have digits. In a part D the top one of these may be zero."""
+        return self.exact or (self.length, self.length)
+
+    @property
+    def lowest_leads(self) -> tuple[int, int]:
+        """The smallest top digits of a and b."""
+        if self.exact is not None:
+            return int(self.exact[0] > 1), int(self.exact[1] > 1)
+        lowest = int(self.kind == "B" and self.length > 1) if self.lead is None else self.lead
+        return lowest, lowest
+
+    @property
+    def fewest_digits(self) -> tuple[int, int]:
+        """Of a and of b. Below a top digit that may be zero, a number may be of any length."""
+        a, b = (length if lead else 1 for length, lead in zip(self.lengths, self.lowest_leads, strict=True))
+        return a, b
+
+    @property
+    def skips_zero_lead(self) -> bool:
+        """Whether top digits (0, 0) are left out: such a pair is shorter than this part's length."""
+        return self.kind == "D" and self.lead is None and self.length > 1
+
+    @property
+    def lead_pairs(self) -> list[tuple[int, int]]:
+        a_lowest, b_lowest = self.lowest_leads
+        pairs = list(product(range(a_lowest, self.base), range(b_lowest, self.base)))
+        return pairs[1:] if self.skips_zero_lead else pairs
+
+    @property
+    def lead_pair_count(self) -> int:
+        a_lowest, b_lowest = self.lowest_leads
+        return (self.base - a_lowest) * (self.base - b_lowest) - self.skips_zero_lead
+
+    @property
+    def size(self) -> int:
+        return self.lead_pair_count * self.base ** (sum(self.lengths) - 2)
+
+    def column(self, position: int) -> list[tuple[int, int]]:
+        """The pairs of digits of a column, 1 being the lowest: all equally likely, whatever other columns hold."""
+        return self.digit_pairs(position, position)
+
+    def digit_pairs(self, a_position: int, b_position: int) -> list[tuple[int, int]]:
+        """The pairs of a digit of a and a digit of b at these positions that occur."""
+        if self.lengths == (a_position, b_position):
+            return self.lead_pairs
+        return list(product(self._digits(0, a_position), self._digits(1, b_position)))
+
+    def _digits(self, operand: int, position: int) -> range:
+        length = self.lengths[operand]
+        if position > length:
+            return range(1)
+        return range(self.lowest_leads[operand] if position == length else 0, self.base)
+
+    @property
+    def rectangles(self) -> tuple[tuple[range, range], ...]:
+        """The part as disjoint products of two intervals."""
+        if self.skips_zero_lead:
+            unit, end = self.base ** (self.length - 1), self.base**self.length
+            return ((range(unit, end), range(end)), (range(unit), range(unit, end)))
+        rows, columns = (
+            range(lowest * self.base ** (length - 1), self.base**length)
+            for lowest, length in zip(self.lowest_leads, self.lengths, strict=True)
+        )
+        return ((rows, columns),)
+
+    def __contains__(self, pair: tuple[int, int]) -> bool:
+        a, b = pair
+        return any(a in rows and b in columns for rows, columns in self.rectangles)
+
+    def is_inside(self, other: "Part") -> bool:
+        """Whether the other part holds all its pairs; if neither is inside the other, they share none."""
+        if (self.length, self.base) != (other.length, other.base):
+            return False
+        # No rectangle of a part lies across two of another part.
+        return all(
+            any(_within(rows, others) and _within(columns, more) for others, more in other.rectangles)
+            for rows, columns in self.rectangles
+        )
+
+
 @dataclass(frozen=True)
 class Domain:
     """Parts with weights that sum to one. Problems are uniform within a part."""
@@ -49,11 +182,8 @@ class Domain:
         assert self.parts and len(self.parts) == len(self.weights) == len(set(self.parts))
         assert len({part.base for part in self.parts}) == 1
         if sum(self.weights) != 1 or min(self.weights) <= 0:
-            shown = "+".join(map(_weight_text, self.weights))
-            raise InputError(
-                f"weights {shown} of {self} sum to {_weight_text(sum(self.weights, Fraction()))}: "
-                "allowed are positive weights that sum to 1"
-            )
+            total = _weight_text(sum(self.weights, Fraction()))
+            raise InputError(f"weights of {self} must be positive and sum to 1, not to {total}")
 
     @classmethod
     def parse(cls, text: str, base: int = 10) -> Self:
@@ -61,7 +191,7 @@ class Domain:
         terms = [_parse_term(term, text, base) for term in text.split("+")]
         weighted = [weight is not None for weight, _ in terms]
         if any(weighted) and not all(weighted):
-            raise InputError(f"domain {text!r} weighs some terms and not others: allowed is all or none")
+            raise InputError(f"domain {text!r} must weigh all of its terms or none")
         shares: dict[Part, Fraction] = {}
         for weight, parts in terms:
             share = (Fraction(1, len(terms)) if weight is None else weight) / len(parts)
@@ -129,12 +259,17 @@ class Domain:
         """
         return [Domain((part,), (Fraction(1),)) for part in self.parts]
 
+    def mean(self, of: Callable[[Part], Fraction]) -> Fraction:
+        """The mean over problems of what is known by part, as accuracy.
+
+        >>> Domain.parse("0.6*D6+0.4*D7").mean(lambda part: Fraction(part.length))
+        Fraction(32, 5)
+        """
+        return sum((w * of(part) for w, part in zip(self.weights, self.parts, strict=True)), Fraction())
+
     def weight(self, pair: tuple[int, int]) -> Fraction:
         """The exact probability of one pair."""
-        return sum(
-            (w / part.size for w, part in zip(self.weights, self.parts, strict=True) if pair in part),
-            Fraction(),
-        )
+        return self.mean(lambda part: Fraction(pair in part, part.size))
 
 
 def parse_test_domains(text: str, base: int = 10) -> list[Domain]:
@@ -163,16 +298,20 @@ def pair_length(a: int, b: int, base: int) -> int:
     return digit_count(max(a, b), base)
 
 
+def _within(interval: range, other: range) -> bool:
+    return other.start <= interval.start and interval.stop <= other.stop
+
+
 def _parse_term(term: str, text: str, base: int) -> tuple[Fraction | None, list[Part]]:
     match = _TERM.fullmatch(term.strip())
     if match is None or (match["kind"] is None) == (match["second"] is None):
-        raise InputError(f"cannot read {term!r} in domain {text!r}: {GRAMMAR}")
+        raise InputError(f"invalid domain {text!r}: cannot read {term!r}; {GRAMMAR}")
     first = int(match["first"])
     last = first if match["last"] is None else int(match["last"])
     if last < first:
-        raise InputError(f"range {term!r} in domain {text!r} runs downward: allowed is D2..5 or 2..5x2")
+        raise InputError(f"range {term!r} in domain {text!r} runs downward (write D2..5 or 2..5x2)")
     if last > MAX_LENGTH:
-        raise InputError(f"length {last} in {term!r} is out of range: allowed is 1 to {MAX_LENGTH}")
+        raise InputError(f"length {last} in {term!r} is out of range (1 to {MAX_LENGTH})")
     lead = None if match["lead"] is None else int(match["lead"])
     weight = None
     if match["weight"] is not None:
@@ -191,14 +330,6 @@ def _parse_weight(weight: str, text: str) -> Fraction:
 
 
 def _weight_text(weight: Fraction) -> str:
-    """As a decimal where it is finite, else as a fraction; both parse back."""
-    denominator = weight.denominator
-    for prime in (2, 5):
-        while denominator % prime == 0:
-            denominator //= prime
-    if denominator != 1:
-        return str(weight)
-    digits = 0
-    while (weight * 10**digits).denominator != 1:
-        digits += 1
-    return f"{float(weight):.{digits}f}" if digits < 15 else str(weight)
+    """As a decimal where it is finite and short, else as a fraction; both parse back."""
+    decimal = f"{Decimal(weight.numerator) / Decimal(weight.denominator):f}"
+    return decimal if len(decimal) <= 16 and Fraction(decimal) == weight else str(weight)

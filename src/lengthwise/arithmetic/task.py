@@ -15,6 +15,7 @@ from typing import Self
 from lengthwise.errors import InputError
 
 MIN_BASE, MAX_BASE = 2, 36
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +46,16 @@ class Task:
 
     def __post_init__(self) -> None:
         if self.operation not in OPERATIONS:
-            raise InputError(f"unknown operation {self.operation!r}: allowed are {', '.join(OPERATIONS)}")
+            raise InputError(f"unknown operation {self.operation!r} (choose from {', '.join(OPERATIONS)})")
         if self.modulus is not None and self.modulus < 1:
-            raise InputError(f"modulus {self.modulus} is too small: allowed is 1 or more")
+            raise InputError(f"modulus {self.modulus} is too small (1 or more)")
         check_base(self.base)
 
     @classmethod
     def parse(cls, text: str, base: int = 10) -> Self:
         match = _FORM.fullmatch(text.strip())
         if match is None:
-            raise InputError(
-                f"cannot read task {text!r}: allowed is an operation ({', '.join(OPERATIONS)}), "
-                "with a modulus if wanted, as in add%101"
-            )
+            raise InputError(f"invalid task {text!r} (write {', '.join(OPERATIONS)}, or with a modulus add%101)")
         modulus = match["modulus"]
         return cls(match["operation"], None if modulus is None else int(modulus), base)
 
@@ -73,7 +71,7 @@ class Task:
         return OPERATIONS[self.operation].symbol
 
     def answer_digits(self, operand_digits: int, others: int | None = None) -> int:
-        """Digits that hold every answer for operands of up to so many digits, or a and b of two such numbers."""
+        """Digits that hold every answer for operands of up to `operand_digits`, or b of up to `others`, digits."""
         if self.modulus is not None:
             return digit_count(self.modulus - 1, self.base)
         return OPERATIONS[self.operation].answer_digits(
@@ -83,7 +81,7 @@ class Task:
 
 def check_base(base: int) -> None:
     if not MIN_BASE <= base <= MAX_BASE:
-        raise InputError(f"base {base} is out of range: allowed is {MIN_BASE} to {MAX_BASE}")
+        raise InputError(f"base {base} is out of range ({MIN_BASE} to {MAX_BASE})")
 
 
 def digit_count(value: int, base: int) -> int:
@@ -108,5 +106,5 @@ def in_base(value: int, base: int) -> str:
     digits: list[str] = []
     while value or not digits:
         value, digit = divmod(value, base)
-        digits.append("0123456789abcdefghijklmnopqrstuvwxyz"[digit])
+        digits.append(DIGITS[digit])
     return "".join(reversed(digits))

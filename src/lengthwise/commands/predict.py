@@ -12,7 +12,8 @@ from lengthwise.errors import InputError
 from lengthwise.report.tables import MARKS, coverage_table, mark_table, plateau_table, prediction_table
 from lengthwise.theory.accuracy import MOST_RESIDUES
 from lengthwise.theory.coverage import coverage
-from lengthwise.theory.predict import Predictions, predict, table_1
+from lengthwise.theory.predict import Predictions, predict
+from lengthwise.theory.rules import table_1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,8 +24,7 @@ from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import number_tokens
 from lengthwise.records.schema import Record
 from lengthwise.theory.hypotheses import TRUTH
-from lengthwise.tokens.layouts import SpreadTokens
-from lengthwise.tokens.layouts.places import A, B, C
+from lengthwise.tokens.layouts import A, B, C, Tokens
 
 TENTHS = 10
 NO_DIGIT = TENTHS + 1
@@ -114,7 +113,7 @@ def first_wrong_tenth(wrong: Tensor, is_digit: Tensor) -> Tensor:
     return torch.where(wrong.any(-1, keepdim=True), found, 0).squeeze(-1)
 
 
-def _look(layer: Layer, tokens: SpreadTokens, start: int, end: int) -> tuple[Tensor, Tensor]:
+def _look(layer: Layer, tokens: Tokens, start: int, end: int) -> tuple[Tensor, Tensor]:
     """Sums [M, H] over answer digits of the largest weight and of the weight on digits needed."""
     members, problems, _ = tokens.ids.shape
     sharp = torch.zeros(members, layer.heads, dtype=torch.float64, device=tokens.ids.device)
@@ -132,7 +131,7 @@ def _look(layer: Layer, tokens: SpreadTokens, start: int, end: int) -> tuple[Ten
     return sharp, needed
 
 
-def _needed(tokens: SpreadTokens, written: slice) -> Tensor:
+def _needed(tokens: Tokens, written: slice) -> Tensor:
     """bool [M, N, Q, K]: operand digits of each written digit's own column and of the one below."""
     keys = slice(written.stop - 1)
     number = tokens.number[..., keys].unsqueeze(-2)

@@ -11,8 +11,7 @@ from torch import Tensor
 from lengthwise.evaluation.decode import Reading, SymbolPositions, after_prompt, greedy
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import Encoding, number_tokens
-from lengthwise.tokens.layouts import Layout, Vocabulary
-from lengthwise.tokens.layouts.places import C
+from lengthwise.tokens.layouts import C, Layout, Vocabulary
 
 Pair = tuple[Tensor, Tensor]
 

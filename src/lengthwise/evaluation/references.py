@@ -10,8 +10,7 @@ from torch import Tensor
 
 from lengthwise.arithmetic import Task
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.tokens.answers import Answers
-from lengthwise.tokens.digits import fold, leading, modulo, resize, truncate, windowed_add
+from lengthwise.tokens.digits import Answers, fold, leading, modulo, resize, truncate, windowed_add
 
 Pair = tuple[Tensor, Tensor]
 

@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.model.positions import Encoding, number_tokens
-from lengthwise.tokens.layouts import Layout, SpreadTokens
-from lengthwise.tokens.layouts.places import C
+from lengthwise.tokens.layouts import C, Layout, Tokens
 
 # Tokens of all members in one pass: enough to fill a GPU, few enough to stay in a CPU's cache.
 CHUNK_TOKENS = {"cuda": 1 << 19, "cpu": 1 << 13}
@@ -116,13 +115,13 @@ def _score_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor, support: Ten
     )
 
 
-def answer_span(tokens: SpreadTokens) -> tuple[int, int]:
+def answer_span(tokens: Tokens) -> tuple[int, int]:
     """The places from the first token of any answer to the last."""
     places = tokens.answer.flatten(0, -2).any(0).nonzero()
     return int(places.min()), int(places.max()) + 1
 
 
-def _digit_places(tokens: SpreadTokens, digits: int) -> tuple[Tensor, Tensor]:
+def _digit_places(tokens: Tokens, digits: int) -> tuple[Tensor, Tensor]:
     """Where the answer's digits of significance 1, 2, ... stand, [M, N, A], and whether they do."""
     place = torch.arange(tokens.ids.shape[-1], device=tokens.ids.device).expand_as(tokens.ids)
     significance = torch.where(tokens.number == C, tokens.significance, 0)

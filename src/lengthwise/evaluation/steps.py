@@ -18,7 +18,7 @@ from lengthwise.evaluation.seen import MeasuredMember
 from lengthwise.model.positions import number_tokens
 from lengthwise.records.schema import Record
 from lengthwise.theory.hypotheses import TRUTH
-from lengthwise.tokens.layouts.places import CARRY, SUM, C
+from lengthwise.tokens.layouts import CARRY, SUM, C
 
 KINDS = {"sums": SUM, "carries": CARRY, "answer": C}
 

@@ -13,8 +13,7 @@ from lengthwise.evaluation.failures import Pair, decode
 from lengthwise.evaluation.seen import MeasuredMember
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import Encoding
-from lengthwise.tokens.layouts import Layout
-from lengthwise.tokens.layouts.places import C
+from lengthwise.tokens.layouts import C, Layout
 
 DECODED_ROWS = {"cuda": 1 << 14, "cpu": 1 << 10}
 """Problems of all members decoded at once: enough to fill a GPU, few enough for its memory."""

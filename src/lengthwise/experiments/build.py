@@ -13,7 +13,8 @@ from lengthwise.model.positions import Encoding, find_encoding
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.tokens.counter import derive
 from lengthwise.tokens.layouts import Layout, build_layout
-from lengthwise.training.data import TrainingData, TrainingMember, row_length
+from lengthwise.tokens.sampling import Member
+from lengthwise.training.data import TrainingData, row_length
 from lengthwise.training.optimizer import Optimizer
 from lengthwise.training.steps import Dropout, PlainSteps, Steps
 
@@ -67,7 +68,8 @@ def training_data(parts: Parts, rows: int) -> TrainingData:
     layout = training_layout(first, parts.layout)
     there = position_rows(first, positions_needed(first, parts.layout))
     return TrainingData(
-        [TrainingMember(c.seed, c.task_object, c.train_domain) for c in parts.configs],
+        [Member(c.seed, c.train_domain) for c in parts.configs],
+        [c.task_object for c in parts.configs],
         layout,
         parts.encoding,
         config=first.data,

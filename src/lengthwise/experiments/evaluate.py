@@ -20,7 +20,7 @@ from lengthwise.experiments.assess import (
 )
 from lengthwise.experiments.load import Answer, Run, load
 from lengthwise.experiments.memory import memory_told
-from lengthwise.records.dependence import Dependence, dependence_of
+from lengthwise.records.analysis import Dependence, dependence_of
 from lengthwise.records.schema import Record
 from lengthwise.records.verdicts import Verdict, verdicts
 from lengthwise.theory.hypotheses import TRUTH

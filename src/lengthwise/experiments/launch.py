@@ -30,9 +30,8 @@ from lengthwise.experiments.mirror import Mirror, check_mirror, open_mirrors
 from lengthwise.experiments.progress import TrainingBar
 from lengthwise.experiments.samples import assess_held_out, fixed_set, sample_counts
 from lengthwise.model.positions import check_encoding
-from lengthwise.records.faults import fault_point
+from lengthwise.records.files import fault_point, folder_lock
 from lengthwise.records.folder import RunFolder
-from lengthwise.records.lock import kept
 from lengthwise.records.schema import Record
 from lengthwise.training.checkpoint import (
     copy_into,
@@ -85,7 +84,7 @@ def train_claims(
     open_claims = [claim for claim in claims if claim.folder.status() != "done"]
     with ExitStack() as keeping:
         for claim in open_claims:
-            keeping.enter_context(kept(claim.folder.path))
+            keeping.enter_context(folder_lock(claim.folder.path))
         for stack in stacks(open_claims):
             with failures_told(stack), memory_told(len(stack)):
                 with nothing_left_of(claim for claim in stack if claim in new):

@@ -11,9 +11,8 @@ from rich.console import Console
 
 from lengthwise.experiments.launch import Claim, train_claims
 from lengthwise.experiments.recipes import Recipe, Setting
-from lengthwise.records.files import read_json, write_json
+from lengthwise.records.files import file_lock, read_json, write_json
 from lengthwise.records.folder import RunFolder
-from lengthwise.records.lock import alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +45,7 @@ def _note(recipe: Recipe, order: Order, out: Path, folders: Sequence[RunFolder],
         return
     environment = there[0].environment()
     path = out / f"{recipe.name}.json"
-    with alone(path):
+    with file_lock(path):
         before = _with_spans(read_json(path)) if path.exists() else {}
         spans = [*before.get("spans", []), *span]
         write_json(

@@ -25,7 +25,7 @@ from lengthwise.explorer.runs import Catalogue
 from lengthwise.explorer.workers import Workers, while_connected
 
 if TYPE_CHECKING:
-    from lengthwise.explorer.ask import Sheet
+    from lengthwise.explorer.ask import AskedProblem
 
 PAGE = Path(__file__).parent / "page"
 SHOWN = 40
@@ -54,7 +54,7 @@ def create_app(roots: Sequence[Path], host: str = "127.0.0.1") -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
-        responses={status: {"model": schema.Problem} for status in (404, 422, 429)},
+        responses={status: {"model": schema.Refusal} for status in (404, 422, 429)},
     )
     app.add_middleware(Guard, host=host)
     app.add_exception_handler(InputError, _refuse)
@@ -87,22 +87,22 @@ def predict_routes(workers: Workers) -> APIRouter:
     return router
 
 
-class Question(NamedTuple):
-    problem: "Sheet"
+class QueuedProblem(NamedTuple):
+    problem: "AskedProblem"
     ticket: models.Ticket
 
 
 def ask_routes(catalogue: Catalogue) -> APIRouter:
     router, loaded, queue = APIRouter(tags=["ask"]), models.Models(), models.Queue()
 
-    async def queued(query: Annotated[schema.AskQuery, Query()]) -> AsyncIterator[Question]:
+    async def queued(query: Annotated[schema.AskQuery, Query()]) -> AsyncIterator[QueuedProblem]:
         """A problem with its place in the queue, kept until the reply is sent."""
         run = await loaded.get(await run_in_threadpool(catalogue.model, query.model))
         from lengthwise.explorer.ask import read_problem
 
         problem = await run_in_threadpool(read_problem, run, query.a, query.b)
         with queue.join(problem.prompt_length) as ticket:
-            yield Question(problem, ticket)
+            yield QueuedProblem(problem, ticket)
 
     asked = Depends(queued)
 
@@ -112,7 +112,7 @@ def ask_routes(catalogue: Catalogue) -> APIRouter:
         return schema.ModelList(models=[models.describe(*entry) for entry in catalogue.models().items()])
 
     @router.get("/api/ask", response_class=StreamingResponse)
-    async def ask(question: Annotated[Question, asked]) -> StreamingResponse:
+    async def ask(question: Annotated[QueuedProblem, asked]) -> StreamingResponse:
         """The answer as it is written, a line of JSON each: first {"problem"}, then {"waiting"} every second while
         other questions are before it, {"token"} for each token with its probability, and last {"answer"}, or
         {"error"} where it takes too long."""
@@ -126,7 +126,7 @@ def ask_routes(catalogue: Catalogue) -> APIRouter:
         return StreamingResponse(lines(), media_type="application/x-ndjson")
 
     @router.get("/api/attention")
-    async def attention(request: Request, question: Annotated[Question, asked]) -> schema.Attention:
+    async def attention(request: Request, question: Annotated[QueuedProblem, asked]) -> schema.AttentionReply:
         """What each token of the answer attended to when it was written."""
         from lengthwise.explorer.ask import attention
 
@@ -134,7 +134,7 @@ def ask_routes(catalogue: Catalogue) -> APIRouter:
         return await while_connected(request, attention(question.problem))
 
     @router.get("/api/dependence")
-    async def dependence(request: Request, question: Annotated[Question, asked]) -> schema.Dependence:
+    async def dependence(request: Request, question: Annotated[QueuedProblem, asked]) -> schema.DependenceReply:
         """Which digits of the operands change each token of the answer when they are replaced."""
         from lengthwise.explorer.ask import dependence
 

@@ -33,9 +33,9 @@ from lengthwise.explorer.bounds import (
     RefusedError,
     read_number,
 )
-from lengthwise.explorer.schema import Attention, Cause, Dependence
+from lengthwise.explorer.schema import AttentionReply, Cause, DependenceReply
 from lengthwise.tokens.digits import from_ints
-from lengthwise.tokens.layouts.places import A, B, C
+from lengthwise.tokens.layouts import A, B, C
 
 OPERANDS = {A: "a", B: "b"}
 
@@ -54,7 +54,7 @@ are many, fewer replacements are tried of each."""
 
 
 @dataclass(frozen=True)
-class Sheet:
+class AskedProblem:
     """A problem as a model reads it, and where the tokens of its answer will stand."""
 
     run: Run
@@ -79,12 +79,12 @@ class Sheet:
         return ids, positions
 
 
-def read_problem(run: Run, a: str, b: str) -> Sheet:
+def read_problem(run: Run, a: str, b: str) -> AskedProblem:
     base, width = run.config.base, run.parts.layout.operand_width
-    return sheet(run, read_number(a, base, width, "a"), read_number(b, base, width, "b"))
+    return read_operands(run, read_number(a, base, width, "a"), read_number(b, base, width, "b"))
 
 
-def sheet(run: Run, a: int, b: int) -> Sheet:
+def read_operands(run: Run, a: int, b: int) -> AskedProblem:
     layout, encoding, base = run.parts.layout, run.parts.encoding, run.config.base
     pair = tuple(from_ints([number], layout.operand_width, base)[None] for number in (a, b))
     reading = prepare(layout, encoding, (pair[0], pair[1]))
@@ -95,7 +95,7 @@ def sheet(run: Run, a: int, b: int) -> Sheet:
         (OPERANDS[number], significance) if number in OPERANDS else None
         for number, significance in zip(numbers[:read], significances[:read], strict=True)
     ]
-    return Sheet(run, (a, b), reading, numbers[read:], places)
+    return AskedProblem(run, (a, b), reading, numbers[read:], places)
 
 
 class Written(NamedTuple):
@@ -108,7 +108,7 @@ class Written(NamedTuple):
     alternatives: list[tuple[str, float]]
 
 
-def spell(problem: Sheet) -> Iterator[Written]:
+def write_answer(problem: AskedProblem) -> Iterator[Written]:
     """The answer as the model writes it, up to its [eos]."""
     vocabulary = problem.run.parts.layout.vocabulary
     steps = write(problem.run.parts.model, problem.reading)
@@ -123,7 +123,7 @@ def spell(problem: Sheet) -> Iterator[Written]:
             return
 
 
-async def answer_lines(problem: Sheet, waiting: AsyncIterator[dict[str, float]]) -> AsyncIterator[str]:
+async def answer_lines(problem: AskedProblem, waiting: AsyncIterator[dict[str, float]]) -> AsyncIterator[str]:
     """The problem, its place in the queue, the tokens of the answer as they are written, and whether
     it is right: a line of JSON each."""
     run, base, layout = problem.run, problem.run.config.base, problem.run.parts.layout
@@ -141,7 +141,7 @@ async def answer_lines(problem: Sheet, waiting: AsyncIterator[dict[str, float]])
         yield _line(waiting=wait)
     tokens: list[int] = []
     end = time.monotonic() + ANSWER_SECONDS
-    async for written in iterate_in_threadpool(spell(problem)):
+    async for written in iterate_in_threadpool(write_answer(problem)):
         tokens.append(written.token)
         yield _line(token={key: value for key, value in written._asdict().items() if key != "token"})
         if time.monotonic() > end:
@@ -163,11 +163,11 @@ def _line(**content: Any) -> str:
     return json.dumps(content) + "\n"
 
 
-async def answer_within(problem: Sheet, most: int) -> list[int]:
-    """The tokens of the answer to a problem that has, with them, at most so many."""
+async def answer_within(problem: AskedProblem, most: int) -> list[int]:
+    """The tokens of the answer; a problem that has more than `most` tokens with them is refused."""
     answer: list[int] = []
     with look_limit():
-        async for written in iterate_in_threadpool(spell(problem)):
+        async for written in iterate_in_threadpool(write_answer(problem)):
             answer.append(written.token)
             if problem.prompt_length + len(answer) > most:
                 raise RefusedError(_too_long(problem, most))
@@ -183,7 +183,7 @@ def look_limit() -> Iterator[None]:
         raise RefusedError(f"this model is too slow for a look inside (at most {LOOK_SECONDS:g} s)") from None
 
 
-def _too_long(problem: Sheet, most: int) -> str:
+def _too_long(problem: AskedProblem, most: int) -> str:
     layout = problem.run.parts.layout
     why = (
         f"this model reads {layout.operand_width} digits of each number, however short"
@@ -193,17 +193,17 @@ def _too_long(problem: Sheet, most: int) -> str:
     return f"{why}, and more than {most:,} tokens, read and written together, take too long here"
 
 
-async def attention(problem: Sheet) -> Attention:
+async def attention(problem: AskedProblem) -> AttentionReply:
     """What each token of the answer attended to when it was written."""
     answer = await answer_within(problem, MAX_ATTENTION_TOKENS)
-    layers = await run_in_threadpool(attended, problem, answer)
+    layers = await run_in_threadpool(answer_attention, problem, answer)
     ids, texts = problem.sequence(answer)[0][0, 0].tolist(), problem.run.parts.layout.vocabulary.texts
     is_long = len(ids) > MAX_DEPENDENCE_TOKENS
-    return Attention(
+    return AttentionReply(
         tokens=[texts[token] for token in ids],
         prompt_length=problem.prompt_length,
         places=problem.operand_places,
-        layers=[noticeable(layer) for layer in layers],
+        layers=[visible_weights(layer) for layer in layers],
         nothing=[_on_nothing(layer) for layer in layers] if problem.run.config.model.place_attention else None,
         # Shown first, as it shows which digits are read: the last layer's attention is often nearly even.
         # One layer for the whole answer, so that it stays while a reader goes from digit to digit.
@@ -212,7 +212,7 @@ async def attention(problem: Sheet) -> Attention:
     )
 
 
-def attended(problem: Sheet, answer: list[int]) -> list[Tensor]:
+def answer_attention(problem: AskedProblem, answer: list[int]) -> list[Tensor]:
     """[A, T] of each layer: the attention, averaged over heads, of the places that wrote the answer."""
     ids, positions = problem.sequence(answer)
     _, layers = watch(problem.run.parts.model, ids, positions)
@@ -233,7 +233,7 @@ def _on_nothing(weights: Tensor) -> list[float]:
     return [round(share, 4) for share in (1 - weights.sum(-1)).clamp(min=0).tolist()]
 
 
-def noticeable(weights: Tensor) -> list[list[tuple[int, float]]]:
+def visible_weights(weights: Tensor) -> list[list[tuple[int, float]]]:
     """For each row of [A, T], the places whose weight can be seen on a page, with it."""
     rows: list[list[tuple[int, float]]] = [[] for _ in weights]
     for row, place in (weights >= LEAST_ATTENTION).nonzero().tolist():
@@ -241,7 +241,7 @@ def noticeable(weights: Tensor) -> list[list[tuple[int, float]]]:
     return rows
 
 
-async def dependence(problem: Sheet) -> Dependence:
+async def dependence(problem: AskedProblem) -> DependenceReply:
     """Which digits of the operands change each token of the answer when they are replaced.
 
     One cause for each digit of a and of b that is read, leading zeros included, the least significant first.
@@ -254,7 +254,7 @@ async def dependence(problem: Sheet) -> Dependence:
     with look_limit():
         batches = [batch async for batch in iterate_in_threadpool(_answers(problem.run, asked))]
     answers = (tokens for batch in batches for tokens in batch)
-    return Dependence(
+    return DependenceReply(
         causes=[
             Cause(
                 operand=name,
@@ -267,12 +267,12 @@ async def dependence(problem: Sheet) -> Dependence:
     )
 
 
-def _digit(problem: Sheet, name: str, place: int) -> int:
+def _digit(problem: AskedProblem, name: str, place: int) -> int:
     base = problem.run.config.base
     return problem.pair["ab".index(name)] // base**place % base
 
 
-def _variants(problem: Sheet, name: str, place: int, most: int) -> list[tuple[int, int]]:
+def _variants(problem: AskedProblem, name: str, place: int, most: int) -> list[tuple[int, int]]:
     """The problem with another digit at one place. Where lengths differ, no number gets shorter."""
     (a, b), base, old = problem.pair, problem.run.config.base, _digit(problem, name, place)
     number, unit = (a if name == "a" else b), base**place

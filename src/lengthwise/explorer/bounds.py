@@ -1,5 +1,6 @@
 """The bounds of a request, and the error that refuses one. Whoever exceeds a bound is told what it is."""
 
+from lengthwise.arithmetic.task import DIGITS
 from lengthwise.errors import InputError
 
 MAX_TEXT = 200
@@ -62,8 +63,6 @@ MAX_FILE_BYTES = 2**20
 
 RECORD_BYTES = 2**20
 """How much of a run's records is read for one reply."""
-
-DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 class RefusedError(InputError):

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lengthwise.arithmetic import Domain
 from lengthwise.explorer.bounds import LOADED_MODELS, MAX_QUEUED_TOKENS, RefusedError
 from lengthwise.explorer.runs import one_line, read_config, setting
-from lengthwise.explorer.schema import Model
+from lengthwise.explorer.schema import ModelEntry
 from lengthwise.shipped import shipped_models
 
 if TYPE_CHECKING:
@@ -21,20 +20,19 @@ FIRST_GUESS = 0.005
 """Seconds a token, until an answer has shown how long one takes."""
 
 
-def describe(name: str, path: Path) -> Model:
+def describe(name: str, path: Path) -> ModelEntry:
     """A model as its config describes it, without loading it."""
     from lengthwise.experiments import config as configs
     from lengthwise.records.view import RunView
     from lengthwise.report.words import headline
-    from lengthwise.theory.predict import find_rule
+    from lengthwise.theory.rules import find_rule
 
     shipped = name in shipped_models()
     try:
         config, view = configs.read_config(read_config(path), "config.json"), RunView.of(path)
-        beyond = Domain.parse(f"D{view.train.length + 1}", config.base)
-        case = view.spec.case(beyond)
+        case = view.spec.beyond()
         rule = find_rule(case)
-        return Model(
+        return ModelEntry(
             name=name,
             shipped=shipped,
             **setting(view),
@@ -44,7 +42,7 @@ def describe(name: str, path: Path) -> Model:
             headline=headline(rule.hypothesis(case), rule.generalizes),
         )
     except Exception as error:  # one broken folder must not take the list with it
-        return Model(name=name, shipped=shipped, error=one_line(error))
+        return ModelEntry(name=name, shipped=shipped, error=one_line(error))
 
 
 class Models:
@@ -83,7 +81,7 @@ def _version(path: Path) -> int:
 
 @dataclass(eq=False)
 class Ticket:
-    """A place in the queue, for a problem of so many tokens."""
+    """A place in the queue, for a problem of this many tokens."""
 
     tokens: int
     turn: asyncio.Event = field(default_factory=asyncio.Event)

@@ -18,11 +18,13 @@ from lengthwise.explorer.bounds import (
     RefusedError,
     read_number,
 )
+from lengthwise.records.spec import RunSpec
 from lengthwise.report.tables import EXACT, percent
 from lengthwise.report.words import formula, headline
 from lengthwise.theory.encodings import check_layout, encoding_facts
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.predict import Case, find_rule, predict
+from lengthwise.theory.predict import predict
+from lengthwise.theory.rules import Case, find_rule
 
 EXAMPLE_BEYOND = 2
 """How many digits an example is longer than training."""
@@ -33,9 +35,9 @@ _LENGTHS = re.compile(r"[DB](\d+)(?:\.\.(\d+))?|(\d+)(?:\.\.(\d+))?x(\d+)")
 def check(*, a: str, b: str, test: str, **setting: str) -> dict[str, Any]:
     """What is wrong with what was typed, if anything is."""
     try:
-        case = read_case(**setting)
-        _test_domains(case, test)
-        _typed_pair(case.task, a, b)
+        spec = read_setting(**setting)
+        _test_domains(spec, test)
+        _typed_pair(spec.task, a, b)
     except RefusedError as refusal:
         return {"problem": {"error": str(refusal), "field": refusal.field}}
     return {"problem": None}
@@ -43,7 +45,8 @@ def check(*, a: str, b: str, test: str, **setting: str) -> dict[str, Any]:
 
 def explain(*, a: str, b: str, draw: int, **setting: str) -> dict[str, Any]:
     """The function a model will learn, why, and an example, drawn or of the operands typed in."""
-    case = read_case(**setting)
+    spec = read_setting(**setting)
+    case = spec.beyond()
     rule = find_rule(case)
     hypothesis = rule.hypothesis(case)
     return {
@@ -59,24 +62,24 @@ def explain(*, a: str, b: str, draw: int, **setting: str) -> dict[str, Any]:
         "rule": rule.why(case),
         "within_theorem": rule.within_theorem(case),
         "generalizes": rule.generalizes,
-        "example": _example(case, _typed_pair(case.task, a, b) or _example_pair(case, hypothesis, draw)),
+        "example": _example(spec, _typed_pair(case.task, a, b) or _example_pair(case, hypothesis, draw)),
     }
 
 
 def predict_rows(*, test: str, **setting: str) -> dict[str, Any]:
     """The exact accuracy on each test domain, and the paper's approximation."""
-    case = read_case(**setting)
-    domains = _test_domains(case, test)
-    predictions = predict(case.task, case.train, domains, encoding=case.encoding, layout=case.layout)
+    spec = read_setting(**setting)
+    domains = _test_domains(spec, test)
+    predictions = predict(spec.task, spec.train, domains, encoding=spec.encoding, layout=spec.layout)
     rows = [
         {**row.as_json(), "length": row.domain.length, "shown": percent(row.accuracy, EXACT)}
         for row in predictions.rows
     ]
-    return {**predictions.as_json(), "trained_length": case.n, "rows": rows}
+    return {**predictions.as_json(), "trained_length": spec.train.length, "rows": rows}
 
 
-def read_case(*, operation: str, modulus: str, base: str, train: str, encoding: str, layout: str) -> Case:
-    """What a model trained like this does one digit beyond its training. Empty texts are the usual choices."""
+def read_setting(*, operation: str, modulus: str, base: str, train: str, encoding: str, layout: str) -> RunSpec:
+    """What a model is to learn, as it was typed. Empty texts are the usual choices."""
     task = _read_task(operation, modulus, base)
     with _typed_in("train"):
         _check_lengths(train)
@@ -86,7 +89,7 @@ def read_case(*, operation: str, modulus: str, base: str, train: str, encoding: 
         natural = encoding_facts(encoding).layout
     with _typed_in("layout"):
         layout = check_layout(layout or natural, task, encoding)
-    return Case(task, domain, Domain.parse(f"D{domain.length + 1}", task.base), encoding, layout)
+    return RunSpec(task, domain, (), encoding, layout, seed=0, config={})
 
 
 def _read_task(operation: str, modulus: str, base: str) -> Task:
@@ -105,11 +108,11 @@ def _whole_number(text: str, field: str, least: int, most: int) -> int:
     return int(text)
 
 
-def _test_domains(case: Case, test: str) -> list[Domain]:
-    test = test.strip() or default_test(case.train, MAX_DIGITS)
+def _test_domains(spec: RunSpec, test: str) -> list[Domain]:
+    test = test.strip() or default_test(spec.train, MAX_DIGITS)
     with _typed_in("test"):
         _check_lengths(test)
-        domains = parse_test_domains(test, case.task.base)
+        domains = parse_test_domains(test, spec.task.base)
     if len(domains) > MAX_ROWS:
         raise RefusedError(f"{len(domains)} test domains are too many (up to {MAX_ROWS} here)", field="test")
     return domains
@@ -139,11 +142,10 @@ def _typed_pair(task: Task, a: str, b: str) -> tuple[int, int] | None:
     return read_number(a, task.base, MAX_DIGITS, "a"), read_number(b, task.base, MAX_DIGITS, "b")
 
 
-def _example(case: Case, pair: tuple[int, int]) -> dict[str, str | None]:
+def _example(spec: RunSpec, pair: tuple[int, int]) -> dict[str, str | None]:
     """Truth beside what theory predicts for these operands. Numbers are text in the task's base."""
-    task, length = case.task, pair_length(*pair, case.task.base)
-    own = replace(case, test=Domain.parse(f"D{length}", task.base))
-    hypothesis = find_rule(own).hypothesis(own)
+    task, length = spec.task, pair_length(*pair, spec.task.base)
+    hypothesis = spec.predicted_hypothesis(Domain.parse(f"D{length}", task.base))
     a, b, truth = (in_base(number, task.base) for number in (*pair, task(*pair)))
     return {
         "a": a,

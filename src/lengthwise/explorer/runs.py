@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import ConfigDict, Field, PositiveInt
 
-from lengthwise.arithmetic.part import MAX_LENGTH
+from lengthwise.arithmetic.domain import MAX_LENGTH
 from lengthwise.config import Config
 from lengthwise.errors import InputError
 from lengthwise.explorer.bounds import MAX_FILE_BYTES, MAX_LISTED, MAX_TEXT, RECORD_BYTES, RefusedError
 from lengthwise.explorer.schema import Point, Points, RunList, RunSummary
+from lengthwise.records.folder import CONFIG, STATUS, RunFolder, RunSource
 from lengthwise.records.packed import is_packed, open_run, packed_runs
 from lengthwise.records.schema import TRUTH, Record
-from lengthwise.records.source import CONFIG, STATUS, RunSource
 from lengthwise.shipped import shipped_models
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Catalogue:
     def models(self) -> dict[str, Path]:
         """Those that can be asked: shipped ones first, then runs with a checkpoint."""
         runs, _ = self.listed()
-        return {**shipped_models(), **{name: path for name, path in runs.items() if _has_model(path)}}
+        return {**shipped_models(), **{name: path for name, path in runs.items() if RunFolder(path).has_model}}
 
     def run(self, name: str) -> Path:
         return _listed(self.listed()[0], name, "run")
@@ -96,10 +96,6 @@ def _printable(name: str) -> str:
     return os.fsencode(name).decode(errors="backslashreplace")
 
 
-def _has_model(path: Path) -> bool:
-    return (path / "checkpoint" / "state.json").is_file()
-
-
 def _listed(entries: dict[str, Path], name: str, kind: str) -> Path:
     if name not in entries:
         raise RefusedError(f"unknown {kind} {name!r} (see /api/{kind}s)", field=kind, status=404)
@@ -109,22 +105,22 @@ def _listed(entries: dict[str, Path], name: str, kind: str) -> Path:
 ConfigText = Annotated[str, Field(max_length=2_000)]
 
 
-class Part(Config):
+class ConfigPart(Config):
     """What is read here of a run's config, in bounds within which nothing takes long."""
 
     model_config = ConfigDict(extra="ignore")
 
 
-class Widths(Part):
+class DataPart(ConfigPart):
     operand_width: Annotated[PositiveInt, Field(le=MAX_LENGTH)] | None = None
     answer_width: Annotated[PositiveInt, Field(le=2 * MAX_LENGTH)] | None = None
 
 
-class Steps(Part):
+class TrainingPart(ConfigPart):
     steps: int
 
 
-class ReadConfig(Part):
+class ReadConfig(ConfigPart):
     task: ConfigText
     base: int
     train: ConfigText
@@ -132,8 +128,8 @@ class ReadConfig(Part):
     encoding: ConfigText
     layout: ConfigText | None
     seed: int
-    training: Steps
-    data: Widths = Widths()
+    training: TrainingPart
+    data: DataPart = DataPart()
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -28,7 +28,7 @@ class Query(BaseModel):
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
-class Setting(Query):
+class SettingQuery(Query):
     """What a model learns, as it was typed. An empty text stands for the usual choice."""
 
     operation: Text = "add"
@@ -46,19 +46,19 @@ class Setting(Query):
     """Empty: the encoding's natural one."""
 
 
-class CheckQuery(Setting):
+class CheckQuery(SettingQuery):
     test: Text = ""
     a: Text = ""
     b: Text = ""
 
 
-class ExplainQuery(Setting):
+class ExplainQuery(SettingQuery):
     a: Text = ""
     b: Text = ""
     draw: int = Field(default=0, ge=0, le=10**9)
 
 
-class PredictQuery(Setting):
+class PredictQuery(SettingQuery):
     test: Text = ""
 
 
@@ -85,7 +85,7 @@ class Reply(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
 
-class Problem(Reply):
+class Refusal(Reply):
     """Why a request was refused."""
 
     error: str
@@ -94,7 +94,7 @@ class Problem(Reply):
 
 
 class Check(Reply):
-    problem: Problem | None
+    problem: Refusal | None
     """What is wrong with a question, or null."""
 
 
@@ -128,7 +128,7 @@ class Explanation(Reply):
     example: Example
 
 
-class Row(Reply):
+class PredictedRow(Reply):
     domain: str
     length: int
     hypothesis: str | None
@@ -150,7 +150,7 @@ class Rows(Reply):
     trained_length: int
     encoding: str
     layout: str
-    rows: list[Row]
+    rows: list[PredictedRow]
 
 
 class Described(Reply):
@@ -167,7 +167,7 @@ class Described(Reply):
     seed: int = 0
 
 
-class Model(Described):
+class ModelEntry(Described):
     """A model that can be asked."""
 
     shipped: bool
@@ -180,10 +180,10 @@ class Model(Described):
 
 
 class ModelList(Reply):
-    models: list[Model]
+    models: list[ModelEntry]
 
 
-class Attention(Reply):
+class AttentionReply(Reply):
     tokens: list[str]
     """All that was read and written."""
     prompt_length: int
@@ -213,7 +213,7 @@ class Cause(Reply):
     """For each token of the answer, the share of replacements that change it."""
 
 
-class Dependence(Reply):
+class DependenceReply(Reply):
     causes: list[Cause]
 
 

@@ -52,8 +52,8 @@ class ModelConfig(Config):
     """Standard deviation of the initial token and position embeddings."""
 
     position_std: PositiveFloat | None = None
-    """That of the position embeddings, if other. Where positions outweigh tokens, a model attends by place, and
-    ignores digits at places that training left empty."""
+    """That of the position embeddings, if other. Where positions outweigh tokens, a model attends by position,
+    and ignores digits at positions that training left empty."""
 
     position_waves: bool = False
     """Whether positions, instead of having a learned row each, rotate queries and keys around a circle, by angles

@@ -1,7 +1,7 @@
 """Position-only attention: where a head looks depends on positions alone, not on the tokens found there.
 
 A layer learns one query and one key vector per head for all tokens that have a position, and one of each for
-those that have none; positions turn them around a circle (positions/waves.py). So a head learns "one column up"
+those that have none; positions turn them around a circle (positions/table.py). So a head learns "one column up"
 once, for all columns, and no combination of digits can draw its attention away, however long the number.
 
 - *Tokens with and without a position do not see each other.* Else a query that finds no column falls on signs:
@@ -42,7 +42,7 @@ from lengthwise.model.dropout import Noise, drop
 from lengthwise.model.layers import Embedding, Initializer, Linear
 from lengthwise.model.positions import Encoding, TableEncoding, has_position
 from lengthwise.model.positions.rotary import turn
-from lengthwise.model.positions.waves import Waves
+from lengthwise.model.positions.table import Waves
 
 MAX_ATTENTION_WEIGHTS = 1 << 25
 """Attention weights in memory at a time, where no gradient is needed."""

@@ -1,21 +1,79 @@
-"""A run folder: config.json, status.json, environment.json, records.jsonl and checkpoint/.
+"""The files of a run: config.json, status.json, environment.json, records.jsonl and checkpoint/.
 
-A finished run is never redone, an interrupted one resumes, and a folder of another config is refused with the
-difference shown.
+While a run is live they lie in its folder. A finished run is never redone, an interrupted one resumes, and a
+folder of another config is refused with the difference shown. packed.py reads the same from files of many runs.
 """
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast, get_args
 
 from pydantic import ValidationError
 
 from lengthwise.errors import InputError
-from lengthwise.records.faults import fault_point
-from lengthwise.records.files import read_json, write_json
-from lengthwise.records.schema import Record
-from lengthwise.records.source import CONFIG, ENVIRONMENT, RECORDS, STATUS, RunSource, Status
+from lengthwise.records.files import fault_point, read_json, write_json
+from lengthwise.records.schema import Record, record_lines
+
+Status = Literal["running", "done", "failed"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+CONFIG, ENVIRONMENT, STATUS, RECORDS = "config.json", "environment.json", "status.json", "records.jsonl"
+
+
+class RunSource(ABC):
+    """The files of a run, wherever they are stored."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        """What opens this run again: its folder, or FILE.json/NAME."""
+
+    @abstractmethod
+    def content(self, file: str) -> Any:
+        """What config.json, environment.json or status.json holds; None where the run has no such file."""
+
+    @abstractmethod
+    def records(self) -> list[Record]: ...
+
+    @abstractmethod
+    def records_size(self) -> int:
+        """The bytes of records.jsonl."""
+
+    @abstractmethod
+    def record_lines(self, start: int = 0, most: int | None = None) -> bytes:
+        """The bytes of records.jsonl from `start` on, at most `most` of them."""
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def has_model(self) -> bool:
+        return (self.path / "checkpoint" / "state.json").is_file()
+
+    def config(self) -> dict[str, Any]:
+        content = self.content(CONFIG)
+        if content is None:
+            raise InputError(f"{self.path} is no run folder: it has no {CONFIG}")
+        return content
+
+    def environment(self) -> Any:
+        """Versions, commit and device; None where they were not noted."""
+        return self.content(ENVIRONMENT)
+
+    def status(self) -> Status | None:
+        content = self.content(STATUS)
+        if content is None:
+            return None
+        status = cast(dict[str, Any], content).get("status") if isinstance(content, dict) else None
+        if status in STATUSES:
+            return status
+        raise InputError(f"{self.path / STATUS} tells no status (choose from {', '.join(STATUSES)})")
+
+    def costs(self) -> dict[str, Any]:
+        """What else status.json notes: steps, tokens, seconds. Runs of earlier versions note less."""
+        return self.content(STATUS) or {}
 
 
 class RunFolder(RunSource):
@@ -79,7 +137,7 @@ class RunFolder(RunSource):
 
     def append(self, records: Iterable[Record]) -> None:
         """Append lines in one write, on disk before this returns."""
-        text = "".join(record.model_dump_json() + "\n" for record in records).encode()
+        text = record_lines(records)
         try:
             self._drop_torn_line()
             with self.records_path.open("ab") as handle:

@@ -13,9 +13,8 @@ from typing import Any
 
 from lengthwise.errors import InputError
 from lengthwise.records.files import json_text, read_json, write_json
-from lengthwise.records.folder import RunFolder
-from lengthwise.records.schema import Record
-from lengthwise.records.source import CONFIG, ENVIRONMENT, RECORDS, STATUS, RunSource
+from lengthwise.records.folder import CONFIG, ENVIRONMENT, RECORDS, STATUS, RunFolder, RunSource
+from lengthwise.records.schema import Record, record_lines
 
 SMALL_FILES = {"config": CONFIG, "environment": ENVIRONMENT, "status": STATUS}
 RUNS = "runs"
@@ -112,11 +111,6 @@ def unpack(folder: Path, into: Path) -> list[Path]:
         own = (run for run in packed_runs(file) if run.path.parent == file)
         written += [_write_folder(run, into / RUNS / run.name) for run in own]
     return written
-
-
-def record_lines(records: Iterable[Record]) -> bytes:
-    """As records.jsonl has them."""
-    return "".join(record.model_dump_json() + "\n" for record in records).encode()
 
 
 def _write(file: Path, content: dict[str, Any], runs: Iterable[RunFolder]) -> None:

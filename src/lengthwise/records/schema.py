@@ -1,5 +1,6 @@
 """A record is one measured number with its provenance: a line in records.jsonl."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt
@@ -60,3 +61,8 @@ class Record(BaseModel):
     """Every problem of the domain, a random sample of it, or problems the user gave."""
     seen: float = 0.0
     """Share of these problems that training has met: zero for reserved ones."""
+
+
+def record_lines(records: Iterable[Record]) -> bytes:
+    """As records.jsonl has them."""
+    return "".join(record.model_dump_json() + "\n" for record in records).encode()

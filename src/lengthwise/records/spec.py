@@ -17,7 +17,8 @@ from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
 from lengthwise.errors import InputError
 from lengthwise.theory.encodings import ABSOLUTE, encoding_facts, layout_facts
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.predict import Case, Prediction, find_rule, predict_case
+from lengthwise.theory.predict import Prediction, predict_case
+from lengthwise.theory.rules import Case, find_rule
 
 KEYS = ("task", "train", "test", "encoding", "layout", "base", "seed")
 
@@ -77,6 +78,10 @@ class RunSpec:
 
     def case(self, domain: Domain) -> Case:
         return Case(self.task, self.train, domain, self.encoding, self.layout)
+
+    def beyond(self) -> Case:
+        """The question of operands with one digit more than the longest trained on."""
+        return Case.beyond(self.task, self.train, self.encoding, self.layout)
 
     def predictions(self, domains: Sequence[Domain] | None = None) -> list[Prediction]:
         """What theory says, domain by domain; by default of the test domains."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
+from lengthwise.records.folder import RunSource
 from lengthwise.records.packed import open_run
 from lengthwise.records.schema import TRUTH, Record
-from lengthwise.records.source import RunSource
 from lengthwise.records.spec import RunSpec, read_spec
 from lengthwise.records.verdicts import Measured, Verdict, measured, passes_gate, verdicts
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lengthwise.records.learning_order import learned_at, learning_order
+from lengthwise.records.analysis import learned_at, learning_order
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, judge, measured
 from lengthwise.records.view import RunView

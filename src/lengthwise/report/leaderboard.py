@@ -14,7 +14,7 @@ from lengthwise.report.formats import TextTable
 from lengthwise.report.run_tables import learned
 from lengthwise.report.tables import short_percent
 from lengthwise.report.words import positions_label
-from lengthwise.theory.predict import TABLE_1_ENCODINGS
+from lengthwise.theory.rules import TABLE_1_ENCODINGS
 
 PREFIX = "table1-"
 

@@ -9,7 +9,7 @@ from lengthwise.report.leaderboard import leaderboard
 from lengthwise.report.relative import ADDITION, JELASSI, PRODUCTS, has_steps, step_counts
 from lengthwise.report.run_tables import converged
 from lengthwise.theory.encodings import ABSOLUTE, RELATIVE
-from lengthwise.theory.paper import window_bound
+from lengthwise.theory.rules import window_bound
 
 Words = list[str | None]
 

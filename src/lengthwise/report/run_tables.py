@@ -8,8 +8,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from lengthwise.records.dependence import Dependence
-from lengthwise.records.intervals import interval
+from lengthwise.records.analysis import Dependence
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.verdicts import (
     FAILS,
@@ -20,6 +19,7 @@ from lengthwise.records.verdicts import (
     Measured,
     Verdict,
     combined,
+    interval,
 )
 from lengthwise.records.view import RunView
 from lengthwise.report.tables import EXACT, new_table, percent

@@ -1,18 +1,24 @@
-"""The exact accuracy of a hypothesis against truth, uniform over a domain: a Fraction, never a sample.
+"""How often a hypothesis is right, uniform over a domain, and by how much it errs: exactly, never from a sample.
 
 >>> accuracy(Task.parse("add%151"), Hypothesis.parse("truncated:4"), Domain.parse("B6"))
 Fraction(4, 675)
+
+Corollary 2 of the paper: trained on D4, every longer sum is wrong by at least 10^4. On D_m it is 10^(m-1) or
+more:
+
+>>> truncation_error(Task.parse("add"), 4, Domain.parse("D6"))
+TruncationError(least=100000, mean=Fraction(10990000, 11))
 """
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any, NamedTuple
 
 from lengthwise.arithmetic import Domain, Part, Task
 from lengthwise.errors import InputError
 from lengthwise.theory.carries import count_shorter
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.products import count_agreeing, count_vanishing
-from lengthwise.theory.residues import count_cancelling, len_big, shared_part
+from lengthwise.theory.residues import count_agreeing, count_cancelling, count_vanishing, len_big, shared_part
 
 MOST_RESIDUES = 20_000
 """Products modulo p take q^2 steps, with q what is left of p: with this many about 15 seconds a domain."""
@@ -28,20 +34,19 @@ def within_reach(task: Task, hypothesis: Hypothesis) -> bool:
     return task.modulus // shared_part(task.modulus, task.base, hypothesis.size) <= MOST_RESIDUES
 
 
+def accuracy_json(accuracy: Fraction | None) -> dict[str, Any]:
+    """An accuracy as JSON has it: the exact fraction, and rounded."""
+    if accuracy is None:
+        return {"accuracy": None, "percent": None}
+    return {"accuracy": str(accuracy), "percent": float(100 * accuracy)}
+
+
 def accuracy(task: Task, hypothesis: Hypothesis, domain: Domain) -> Fraction:
     assert task.base == domain.base
     hypothesis.check(task)
     if not hypothesis.is_counted(task):
-        raise InputError(
-            f"the accuracy of {hypothesis} on {task} is not worked out: allowed are rules' hypotheses"
-        )
-    return sum(
-        (
-            weight * Fraction(_count_right(task, hypothesis, part), part.size)
-            for weight, part in zip(domain.weights, domain.parts, strict=True)
-        ),
-        Fraction(),
-    )
+        raise InputError(f"the exact accuracy of {hypothesis} on {task} is not known")
+    return domain.mean(lambda part: Fraction(_count_right(task, hypothesis, part), part.size))
 
 
 def _count_right(task: Task, hypothesis: Hypothesis, part: Part) -> int:
@@ -112,3 +117,41 @@ _TRUNCATED: dict[tuple[str, bool], Callable[[Task, int, range, range], int]] = {
     ("mul", False): _product_right,
     ("mul", True): _modular_product_right,
 }
+
+
+class TruncationError(NamedTuple):
+    """Of f(a, b) - f(a mod base^n, b mod base^n), which is never negative, over a domain."""
+
+    least: int
+    mean: Fraction
+
+
+def truncation_error(task: Task, digits: int, domain: Domain) -> TruncationError:
+    """The error of `truncated:digits` without a modulus. It grows with a and with b, so it is least where both
+    are; and a and b are independent within a rectangle, so its mean follows from theirs."""
+    if task.modulus is not None:
+        raise InputError(f"the size of an error is derived for tasks without a modulus, not for {task}")
+    unit = task.base**digits
+    lowest = [(rows.start, columns.start) for part in domain.parts for rows, columns in part.rectangles]
+    least = min(task(a, b) - task(a % unit, b % unit) for a, b in lowest)
+    return TruncationError(least, domain.mean(lambda part: _mean_error(task, unit, part)))
+
+
+def _mean_error(task: Task, unit: int, part: Part) -> Fraction:
+    total = Fraction()
+    for rows, columns in part.rectangles:
+        error = _of_means(task, rows, columns) - _of_means(task, _low(rows, unit), _low(columns, unit))
+        total += len_big(rows) * len_big(columns) * error
+    return total / part.size
+
+
+def _low(interval: range, unit: int) -> range:
+    """What is left of the numbers of an interval, each value equally often: bounds above the unit are multiples
+    of it."""
+    return interval if interval.stop <= unit else range(unit)
+
+
+def _of_means(task: Task, rows: range, columns: range) -> Fraction:
+    """The mean of a sum is the sum of means, and so for products of independent numbers."""
+    a, b = (Fraction(interval.start + interval.stop - 1, 2) for interval in (rows, columns))
+    return a + b if task.operation == "add" else a * b

@@ -1,4 +1,4 @@
-"""Carry chains: how far a carry travels in a random sum, exactly.
+"""Carries of random sums, exactly: how far they travel, and what they make of each digit.
 
 A chain starts at a column whose digits sum to the base or more, and goes on through the columns right above
 it that sum to base - 1, each of which hands the carry on. Its length counts all of these columns.
@@ -6,6 +6,12 @@ it that sum to base - 1, each of which hands the carry on. Its length counts all
 >>> part = Domain.parse("B2").parts[0]
 >>> chain_counts(part)  # of 90 x 90 pairs: no carry, chains of 1 and of 2
 [1980, 5760, 360]
+
+*Digit by digit.* Trained on four digits, a model that truncates writes 0 at position 6, and on D5 that is right
+where no carry leaves the fifth column:
+
+>>> digit_accuracy(Hypothesis("truncated", 4), Domain.parse("D5"), 6)
+Fraction(10889, 22000)
 """
 
 from fractions import Fraction
@@ -13,6 +19,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from lengthwise.arithmetic import Domain, Part
+from lengthwise.errors import InputError
+from lengthwise.theory.hypotheses import Hypothesis
 
 
 class Columns(NamedTuple):
@@ -94,3 +102,54 @@ def carry_probability(part: Part, position: int) -> Fraction:
         columns = Columns.of(part.column(below), part.base)
         entering = (columns.make + entering * columns.pass_on) / sum(columns)
     return entering
+
+
+def digit_accuracy(hypothesis: Hypothesis, domain: Domain, position: int) -> Fraction:
+    """The share of sums whose digit at a position (1 is the lowest) the hypothesis has right."""
+    if hypothesis.kind == "windowed":
+        raise InputError(f"digit accuracy is derived for truth and truncated:n, not for {hypothesis}")
+    return domain.mean(lambda part: _digit_accuracy(hypothesis.size, part, position))
+
+
+def digit_share(digit: int, domain: Domain, position: int) -> Fraction:
+    """The share of sums that have this digit at a position."""
+    return domain.mean(lambda part: _digit_share(digit, part, position))
+
+
+def _digit_accuracy(size: int | None, part: Part, position: int) -> Fraction:
+    if size is None or position <= size:
+        return Fraction(1)
+    if position > size + 1:
+        return _digit_share(0, part, position)
+    # Here the truncated sum still has the carry from below, and lacks only this column's own digits.
+    column = part.column(position)
+    return Fraction(sum((x + y) % part.base == 0 for x, y in column), len(column))
+
+
+def _digit_share(digit: int, part: Part, position: int) -> Fraction:
+    column, carry = part.column(position), carry_probability(part, position)
+    sums = [(x + y) % part.base for x, y in column]
+    without, with_carry = sums.count(digit), sums.count((digit - 1) % part.base)
+    return ((1 - carry) * without + carry * with_carry) / len(sums)
+
+
+def r2_ceiling(domain: Domain, position: int) -> Fraction:
+    """How much of a sum's digit its own column and the carry of the column below can tell: the best possible R2.
+
+    The paper follows training by fitting a decision tree from x = (a_i + b_i) mod base and y = (a_{i-1} + b_{i-1})
+    div base to the model's digit i. Not even a perfect adder reaches R2 = 1: where y = 0 a carry may still come
+    in, through a column i-1 that sums to base - 1. With q the chance that a carry enters column i-1,
+
+        r = 2 q / (base + 1)   is the chance of a carry where y = 0, and   R2 <= 1 - 6 r (1 - r) / base.
+
+    Problems are those of the domain with the digits of columns i-1 to i+1 drawn anew, so x is uniform and
+    independent of all below it. Given y = 0 the digit is x with chance 1 - r and x + 1 else, which is 0 where
+    x = base - 1; given y = 1 it is certain. The mean variance left is therefore
+    (base + 1) / (2 base) r (1 - r) (base - 1), out of (base^2 - 1) / 12.
+
+    >>> [round(float(r2_ceiling(Domain.parse("D4"), position)), 4) for position in range(1, 8)]
+    [1.0, 1.0, 0.9549, 0.9509, 0.9505, 0.95, 1.0]
+    """
+    below = max(1, position - 1)  # nothing comes into the lowest column
+    unseen = 2 * domain.mean(lambda part: carry_probability(part, below)) / (domain.base + 1)
+    return 1 - 6 * unseen * (1 - unseen) / domain.base

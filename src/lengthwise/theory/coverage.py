@@ -12,8 +12,16 @@ domain has them: in D4 never a_4 = b_4 = 0.
 
 >>> unseen_pairs(Task.parse("mul"), Domain.parse("D4"), Domain.parse("D3"))
 [UnseenPairs(a_position=4, b_position=4, pairs=frozenset({(0, 0)}))]
+
+`unseen_views` tells the same for the local rule of addition (hypotheses.py): if training shows every view that
+longer operands have, its data determine the rule there.
+
+>>> d3, d4, d9 = (Domain.parse(name, 3) for name in ("D3", "D4", "D9"))
+>>> len(unseen_views(d3, d9, "reversed")) > 0, len(unseen_views(d4, d9, "reversed"))
+(True, 0)
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise, product
@@ -21,6 +29,8 @@ from typing import Any
 
 from lengthwise.arithmetic import Domain, Part, Task
 from lengthwise.errors import InputError
+from lengthwise.theory.encodings import layout_facts
+from lengthwise.theory.hypotheses import Digit, View
 
 Pairs = frozenset[tuple[int, int]]
 Digits = frozenset[int]
@@ -141,3 +151,69 @@ def _interval_digits(first: int, last: int, position: int, base: int) -> set[int
     unit = base ** (position - 1)
     low, high = first // unit, last // unit
     return {value % base for value in range(low, min(high, low + base - 1) + 1)}
+
+
+def unseen_views(train: Domain, test: Domain, layout: str, width: int | None = None) -> frozenset[View]:
+    """The views that occur while sums of the test domain are written, and never in training."""
+    return local_views(test, layout, width) - local_views(train, layout, width)
+
+
+def local_views(domain: Domain, layout: str, width: int | None = None) -> frozenset[View]:
+    """All views that occur while sums of a domain are written, in a layout that writes the lowest digit first.
+
+    `width` is the number of operand columns in a layout of fixed widths.
+    """
+    found = frozenset(
+        view
+        for part in domain.parts
+        for columns in _written_columns(part, layout, width)
+        for view in _views(columns, part.base)
+    )
+    return found if layout_facts(layout).levels_answers else found - {AFTER_THE_END}
+
+
+Column = list[tuple[Digit, Digit]]
+ABSENT: Column = [(None, None)]
+AFTER_THE_END = View(None, None, 0, None, None)
+"""A zero above both operands is written where answers are levelled alone; elsewhere the sum has ended."""
+
+
+def _views(columns: list[Column], base: int) -> Iterator[View]:
+    """Columns are independent of each other; which carries enter one follows from those below."""
+    below: set[tuple[Digit, Digit, Digit]] = {(None, None, None)}
+    carries = {0}
+    for column in columns:
+        yield from (View(*under, *pair) for under, pair in product(below, column))
+        sums = [((a or 0) + (b or 0) + carry, a, b) for (a, b), carry in product(column, carries)]
+        below = {(a, b, total % base) for total, a, b in sums}
+        carries = {total // base for total, _, _ in sums}
+
+
+def _written_columns(part: Part, layout: str, width: int | None) -> Iterator[list[Column]]:
+    """The columns of a part's sums as a layout writes them, up to the one at which a sum has ended.
+
+    Operands of different lengths are listed apart where the layout shows these lengths.
+    """
+    facts = layout_facts(layout)
+    if facts.with_steps or not facts.tells_significance:
+        raise InputError(f"in layout {layout!r} a sum is not written digit by digit from its lowest one")
+    every = range(1, part.length + 1)
+    if facts.fixed_width:
+        assert width is not None and width >= part.length
+        yield [*(_view_column(part, position) for position in range(1, width + 1)), ABSENT]
+    elif facts.levels_answers:
+        yield [*(_view_column(part, position) for position in every), ABSENT, ABSENT]
+    else:
+        for lengths in product(every, every):
+            single = Part.of_lengths(*lengths, part.base)
+            if single.is_inside(part):
+                yield [*(_view_column(single, position, lengths) for position in every), ABSENT, ABSENT]
+
+
+def _view_column(part: Part, position: int, lengths: tuple[int, int] | None = None) -> Column:
+    """Without lengths, columns above an operand hold zeros."""
+    a_length, b_length = lengths or (position, position)
+    return [
+        (a if position <= a_length else None, b if position <= b_length else None)
+        for a, b in part.column(position)
+    ]

@@ -37,31 +37,18 @@ Integers = npt.NDArray[np.int64]
 def dependence_matrix(task: Task, hypothesis: Hypothesis, length: int) -> Matrix:
     """One row for each answer digit, one column for each digit of a."""
     hypothesis.check(task)
-    used = length if hypothesis.kind != "truncated" else min(length, hypothesis.size or 0)
+    rows, columns = range(task.answer_digits(length)), range(length)
     if task.operation not in LARGEST_MODULUS or not hypothesis.is_counted(task):
-        cells = _unknown(task, length)
-    elif task.modulus is not None:
+        return [[None for _ in columns] for _ in rows]
+    used = length if hypothesis.kind != "truncated" else min(length, hypothesis.size or 0)
+    if task.modulus is not None:
         cells = _modular(task, task.modulus, used)
     elif task.operation == "mul":
         cells = _product(task, used)
     else:
-        window = hypothesis.size if hypothesis.kind == "windowed" else None
-        cells = _sum(task.base, used, window)
-    return [_row(row, length) for row in _padded(cells, task.answer_digits(length))]
-
-
-def _padded(cells: Matrix, rows: int) -> Matrix:
-    """Answer digits that a truncated answer never reaches do not change."""
-    return (cells + [[] for _ in range(rows)])[:rows]
-
-
-def _row(cells: list[Fraction | None], length: int) -> list[Fraction | None]:
-    """Operand digits that are not read change nothing."""
-    return cells + [Fraction()] * (length - len(cells))
-
-
-def _unknown(task: Task, length: int) -> Matrix:
-    return [[None] * length for _ in range(task.answer_digits(length))]
+        cells = _sum(task.base, used, hypothesis.size if hypothesis.kind == "windowed" else None)
+    # Operand digits that are not read change nothing, and answer digits that are never reached do not change.
+    return [[cells[i][j] if i < len(cells) and j < used else Fraction() for j in columns] for i in rows]
 
 
 def _sum(base: int, length: int, window: int | None) -> Matrix:
@@ -82,7 +69,7 @@ def _product(task: Task, length: int) -> Matrix:
     if low == length:
         return known
     above = range(low + 1, 2 * length + 1)
-    rows = [_row(row[:low], length) for row in known[:low]]
+    rows = [row + [Fraction()] * (length - low) for row in known[:low]]
     return rows + [[Fraction() if j > i else None for j in range(1, length + 1)] for i in above]
 
 

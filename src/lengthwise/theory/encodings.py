@@ -61,19 +61,18 @@ def encoding_facts(name: str) -> EncodingFacts:
     facts = ENCODING_FACTS.get(inner)
     if facts is None:
         raise InputError(
-            f"unknown encoding {name!r}: allowed are {', '.join(ENCODING_FACTS)}, "
-            f"and {RANDOMIZED}NAME of one that is numbered by index"
+            f"unknown encoding {name!r} (choose from {', '.join(ENCODING_FACTS)}, and {RANDOMIZED}NAME for some)"
         )
     if inner == name:
         return facts
     if inner == "none" or facts.couples_digits:
-        raise InputError(f"{inner} in {name!r} is not numbered by index: allowed is an encoding that is, as fire")
+        raise InputError(f"unknown encoding {name!r}: {inner} does not number tokens by index")
     return EncodingFacts(None, facts.layout)
 
 
 def layout_facts(name: str) -> LayoutFacts:
     if name not in LAYOUT_FACTS:
-        raise InputError(f"unknown layout {name!r}: allowed are {', '.join(LAYOUT_FACTS)}")
+        raise InputError(f"unknown layout {name!r} (choose from {', '.join(LAYOUT_FACTS)})")
     return LAYOUT_FACTS[name]
 
 
@@ -81,12 +80,12 @@ def check_layout(name: str, task: Task, encoding: str) -> str:
     """Refuse a layout that does not exist, or not for this task or encoding."""
     facts = layout_facts(name)
     if task.modulus is not None and not facts.modular:
-        allowed = [other for other, own in LAYOUT_FACTS.items() if own.modular]
-        raise InputError(f"layout {name!r} has no form for {task}: allowed are {', '.join(allowed)}")
+        fitting = ", ".join(other for other, own in LAYOUT_FACTS.items() if own.modular)
+        raise InputError(f"layout {name!r} does not go with {task} (choose from {fitting})")
     if encoding_facts(encoding).couples_digits and not facts.tells_significance:
-        allowed = [other for other, own in LAYOUT_FACTS.items() if own.tells_significance]
+        fitting = ", ".join(other for other, own in LAYOUT_FACTS.items() if own.tells_significance)
         raise InputError(
-            f"encoding {encoding!r} needs the significance of a digit when it is written, which layout "
-            f"{name!r} does not tell: allowed are {', '.join(allowed)}"
+            f"layout {name!r} does not go with encoding {encoding!r}, which needs the significance of a digit "
+            f"when it is written (choose from {fitting})"
         )
     return name

@@ -7,15 +7,20 @@
 2900
 >>> Hypothesis.parse("leading:2")(add, 1999, 101), Hypothesis.parse("folded:2")(add, 1999, 101)
 (20, 120)
+
+*The local rule of addition.* Answers are written from the lowest digit. A carry leaves a column exactly if its
+digits sum to more than the digit written there, so whoever writes the next digit need not look further down:
+
+>>> local_sum(58271, 41769, 10), local_sum(999_999, 1, 10)
+(100040, 1000000)
 """
 
 import re
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 from lengthwise.arithmetic import Task, digit_count
 from lengthwise.errors import InputError
-from lengthwise.theory.local import local_sum
 
 _FORM = re.compile(r"(?P<kind>truth|local|truncated|windowed|leading|folded)(?::(?P<size>\d+))?")
 _WITHOUT_SIZE = ("truth", "local")
@@ -44,10 +49,8 @@ class Hypothesis:
         sized = match is not None and (match["kind"] in _WITHOUT_SIZE) == (match["size"] is None)
         size = None if match is None or match["size"] is None else int(match["size"])
         if match is None or not sized or size == 0:
-            raise InputError(
-                f"unknown hypothesis {text!r}: "
-                "allowed are truth, local, truncated:4, windowed:5, leading:4, folded:4"
-            )
+            known = "truth, local, truncated:4, windowed:5, leading:4, folded:4"
+            raise InputError(f"unknown hypothesis {text!r} (choose from {known})")
         return cls(match["kind"], size)
 
     def __str__(self) -> str:
@@ -113,4 +116,41 @@ def windowed_sum(a: int, b: int, window: int, base: int) -> int:
         total += inside // (base**column // low) % base * place
         place *= base
         column += 1
+    return total
+
+
+Digit = int | None
+"""None where the layout has no digit: above an operand's own, above the fixed width, below the lowest."""
+
+
+class View(NamedTuple):
+    """The column below, the digit written there, and the own column."""
+
+    a_below: Digit
+    b_below: Digit
+    written: Digit
+    a: Digit
+    b: Digit
+
+
+def next_digit(view: View, base: int) -> int:
+    """The local rule. What is absent counts as zero.
+
+    >>> next_digit(View(8, 5, 3, 9, 0), 10), next_digit(View(8, 5, 4, 9, 0), 10)  # 13 > 3, 13 > 4: a carry
+    (0, 0)
+    >>> next_digit(View(4, 5, 9, 9, 0), 10), next_digit(View(4, 5, 0, 9, 0), 10)  # 9 = 9: none; 9 > 0: a carry
+    (9, 0)
+    """
+    a_below, b_below, written, a, b = (digit or 0 for digit in view)
+    return (a + b + (a_below + b_below > written)) % base
+
+
+def local_sum(a: int, b: int, base: int) -> int:
+    total, place = 0, 1
+    view = View(None, None, None, a % base, b % base)
+    while a or b or next_digit(view, base):
+        written = next_digit(view, base)
+        total, place = total + place * written, place * base
+        a, b, below_a, below_b = a // base, b // base, a % base, b % base
+        view = View(below_a, below_b, written, a % base, b % base)
     return total

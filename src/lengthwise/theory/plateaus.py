@@ -16,18 +16,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise, product
 from math import gcd, lcm
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
+from lengthwise.theory.accuracy import accuracy_json
 from lengthwise.theory.residues import Residues, count_cancelling, divisors, len_big
-
-Guess = Literal["best", "chance"]
-"""What is answered where several answers are possible: the most likely one, or any with equal chances (the
-latter for tasks with a modulus)."""
 
 MOST_RESIDUES = {"add": 20_000, "mul": 2_000}
 MOST_STEPS = 300_000_000
@@ -43,34 +40,33 @@ class Plateau:
     accuracy: Fraction
 
     def as_json(self) -> dict[str, Any]:
-        return {"known": self.known, "accuracy": str(self.accuracy), "percent": float(100 * self.accuracy)}
+        return {"known": self.known, **accuracy_json(self.accuracy)}
 
 
-def plateaus(task: Task, domain: Domain, guess: Guess = "best") -> list[Plateau]:
+def plateaus(task: Task, domain: Domain) -> list[Plateau]:
     """One for each part of an answer that can be known apart, from the lowest accuracy to the highest.
 
     These are the answer modulo each proper divisor of p, and what the last k digits of the operands tell, for
     each k below the length of the domain.
     """
-    _check(task, domain, guess)
-    found = [Plateau("nothing", knowing_operands(task, domain, 0, guess))]
+    _check(task, domain)
+    found = [Plateau("nothing", knowing_operands(task, domain, 0))]
     if task.modulus is not None:
         proper = divisors(task.modulus)[1:-1]
-        found += [Plateau(f"answer mod {d}", knowing_answer(task, domain, d, guess)) for d in proper]
+        found += [Plateau(f"answer mod {d}", knowing_answer(task, domain, d)) for d in proper]
     found += [
-        Plateau(f"operands mod {task.base}^{k}", knowing_operands(task, domain, k, guess))
+        Plateau(f"operands mod {task.base}^{k}", knowing_operands(task, domain, k))
         for k in range(1, domain.length)
     ]
     return sorted(found, key=lambda plateau: plateau.accuracy)
 
 
-def _check(task: Task, domain: Domain, guess: Guess) -> None:
-    assert guess == "best" or task.modulus is not None
+def _check(task: Task, domain: Domain) -> None:
     if task.modulus is None and task.operation != "add":
         raise InputError(f"plateaus are derived for sums and for tasks with a modulus, not for {task}")
     too_large = task.modulus is not None and task.modulus > MOST_RESIDUES[task.operation]
     if too_large or (task.operation == "mul" and _steps(task, domain) > MOST_STEPS):
-        raise InputError(f"the plateaus of {task} on {domain} would take too long: choose a smaller modulus")
+        raise InputError(f"the plateaus of {task} on {domain} would take too long; try a smaller modulus")
 
 
 def _steps(task: Task, domain: Domain) -> int:
@@ -81,7 +77,7 @@ def _steps(task: Task, domain: Domain) -> int:
     return rectangles * sum(min(modulus, unit) * modulus**2 for modulus, unit in classes)
 
 
-def knowing_answer(task: Task, domain: Domain, divisor: int, guess: Guess = "best") -> Fraction:
+def knowing_answer(task: Task, domain: Domain, divisor: int) -> Fraction:
     """The accuracy of a model that knows the answer modulo a divisor of p, and guesses the rest.
 
     >>> knowing_answer(Task.parse("mul%150"), Domain.parse("D3"), 50)
@@ -92,13 +88,11 @@ def knowing_answer(task: Task, domain: Domain, divisor: int, guess: Guess = "bes
     ((_, _, tables),) = _outcomes(task, sight)
     answers = _weigh(sight, range(len(sight.slices)), tables)[0]
     known = answers.reshape(-1, divisor).T  # a row for each residue that may be known
-    tally = _Tally(guess)
-    tally.add(known, np.ones(divisor, dtype=object))
-    return tally.total() / sight.denominator
+    return Fraction(_best_guesses(known, np.ones(divisor, dtype=object)), sight.denominator)
 
 
-def knowing_operands(task: Task, domain: Domain, digits: int, guess: Guess = "best") -> Fraction:
-    """The accuracy of a model that knows the last so many digits of both operands, and guesses the rest.
+def knowing_operands(task: Task, domain: Domain, digits: int) -> Fraction:
+    """The accuracy of a model that knows the last `digits` digits of both operands, and guesses the rest.
 
     >>> knowing_operands(Task.parse("mul%200"), Domain.parse("D3"), 2)
     Fraction(83, 132)
@@ -106,11 +100,12 @@ def knowing_operands(task: Task, domain: Domain, digits: int, guess: Guess = "be
     sight = _Sight.of(domain, digits)
     modulus = _class_modulus(task, sight.unit)
     shared = {members: _class_sizes(cells, modulus) for members, cells in sight.cells().items()}
-    tally = _Tally(guess)
-    for a_class, b_classes, tables in _outcomes(task, sight):
-        for members, sizes in shared.items():
-            tally.add(_weigh(sight, members, tables), sizes[a_class, b_classes])
-    return tally.total() / sight.denominator
+    right = sum(
+        _best_guesses(_weigh(sight, members, tables), sizes[a_class, b_classes])
+        for a_class, b_classes, tables in _outcomes(task, sight)
+        for members, sizes in shared.items()
+    )
+    return Fraction(right, sight.denominator)
 
 
 class _Slice(NamedTuple):
@@ -212,25 +207,10 @@ def _integers(largest: int) -> Any:
     return np.int64 if largest < 2**62 else object
 
 
-class _Tally:
-    """Adds up how often a guess is right, over what may be known."""
-
-    def __init__(self, guess: Guess) -> None:
-        self._guess: Guess = guess
-        self._right: dict[int, int] = defaultdict(int)  # by the number of answers among which chance decides
-
-    def add(self, likely: Counts, sizes: Counts) -> None:
-        """A row for each thing known, a column for each answer that it leaves; `sizes` says how often."""
-        if self._guess == "best":
-            self._right[1] += int((likely.max(axis=1).astype(object) * sizes).sum())
-            return
-        possible = np.count_nonzero(likely, axis=1)
-        right = likely.sum(axis=1).astype(object) * sizes
-        for number in set(possible.tolist()) - {0}:
-            self._right[number] += int(right[possible == number].sum())
-
-    def total(self) -> Fraction:
-        return sum((Fraction(right, number) for number, right in self._right.items()), Fraction())
+def _best_guesses(likely: Counts, sizes: Counts) -> int:
+    """How often the best guess is right: a row for each thing known, a column for each answer that it leaves;
+    `sizes` says how often each is known."""
+    return int((likely.max(axis=1).astype(object) * sizes).sum())
 
 
 Outcomes = Iterator[tuple[int, Sequence[int], list[Counts]]]

@@ -5,7 +5,7 @@
 >>> longest_chain(a, b, 10).tolist()
 [3, 1, 0]
 
-A column kills (digits sum to at most base-2), makes (at least base) or passes on (base-1) a carry. Read from
+A column stops (digits sum to at most base-2), makes (at least base) or passes on (base-1) a carry. Read from
 the top down, a random pair of digits per column is a Markov chain: `pending` counts the passing columns right
 above, and a making column closes a chain of pending+1. Counting, with exact integers, how many ways the
 columns below can go on turns "uniform over pairs whose longest chain is t" into a walk over columns.
@@ -27,7 +27,7 @@ from lengthwise.tokens.digits import last_stops
 LONGEST = 100
 """The tables grow with the third power of the length: at 100 digits they take seconds and 33 MB."""
 
-KILL, MAKE, PASS = range(3)
+STOP, MAKE, PASS = range(3)
 
 Kinds = list[list[tuple[int, int]]]
 """Pairs of digits of one column, by what they do to a carry."""
@@ -46,10 +46,10 @@ class Chains:
     def __init__(self, parts: Sequence[Part], device: torch.device | str) -> None:
         base, longest = parts[0].base, max(part.length for part in parts)
         if longest > LONGEST:
-            raise InputError(f"length {longest} is too long for the mode chains: allowed is up to {LONGEST}")
+            raise InputError(f"length {longest} is too long for sampling chains (up to {LONGEST})")
         for part in parts:
             if part.exact is not None:
-                raise InputError(f"{part} has no sampling mode chains: allowed are parts such as D4 and B4")
+                raise InputError(f"sampling chains does not go with {part}; try D{part.length} or B{part.length}")
         ways = Ways(base, longest)
         kinds = [_by_kind(part.lead_pairs, base) for part in parts]
         free = _by_kind([(x, y) for x in range(base) for y in range(base)], base)
@@ -102,25 +102,25 @@ class Ways:
     def thresholds(
         self, kinds: Kinds, target: int, hit: bool, columns: int, pending: int
     ) -> tuple[int, int] | None:
-        """Where the draw for a column, with some below it, passes from kill to make and to pass on.
+        """Where the draw for a column, with some below it, changes from stop to make and to pass on.
 
         None if no pair has the target as its longest chain.
         """
         make_hits, may_make = hit or pending + 1 == target, pending < target
-        kill = len(kinds[KILL]) * self.exactly(target, hit, columns, 0)
+        stop = len(kinds[STOP]) * self.exactly(target, hit, columns, 0)
         make = len(kinds[MAKE]) * self.exactly(target, make_hits, columns, 0) * may_make
         pass_on = len(kinds[PASS]) * self.exactly(target, hit, columns, min(pending + 1, target))
-        total = kill + make + pass_on
-        return (kill * FRACTION_END // total, (kill + make) * FRACTION_END // total) if total else None
+        total = stop + make + pass_on
+        return (stop * FRACTION_END // total, (stop + make) * FRACTION_END // total) if total else None
 
 
 def _fillings(base: int, target: int, longest: int) -> list[list[int]]:
     """[columns][pending]: fillings without a chain over the target; pending is counted up to the target."""
-    kill = make = base * (base - 1) // 2
+    stop = make = base * (base - 1) // 2
     rows = [[1] * (target + 1)]
     for _ in range(longest):
         below_free, below_pending = rows[-1][0], [*rows[-1][1:], rows[-1][-1]]
-        row = [(kill + make) * below_free + base * ways for ways in below_pending]
+        row = [(stop + make) * below_free + base * ways for ways in below_pending]
         row[target] -= make * below_free
         rows.append(row)
     return rows
@@ -143,7 +143,7 @@ def _lead_thresholds(ways: Ways, part: Part, kinds: Kinds) -> list[tuple[int, in
 def _by_kind(pairs: list[tuple[int, int]], base: int) -> Kinds:
     kinds: Kinds = [[], [], []]
     for x, y in pairs:
-        kinds[PASS if x + y == base - 1 else MAKE if x + y >= base else KILL].append((x, y))
+        kinds[PASS if x + y == base - 1 else MAKE if x + y >= base else STOP].append((x, y))
     return kinds
 
 

@@ -55,5 +55,5 @@ class DataConfig(Config):
     @model_validator(mode="after")
     def _rows_are_concatenated(self) -> Self:
         if self.row_tokens is not None and self.packing == "lines":
-            raise InputError(f"row_tokens {self.row_tokens} without concatenated problems: allowed is with them")
+            raise InputError("row_tokens requires packing concatenated")
         return self

@@ -35,7 +35,7 @@ _ROW, _ORDER = DRAWS_PER_PROBLEM - 1, DRAWS_PER_PROBLEM - 2
 def enumerate_pairs(part: Part, limit: int = WHOLE_LIMIT) -> tuple[Tensor, Tensor]:
     """All pairs of a part, int8 [size, length], ordered by their top digits, then a's and b's lower ones."""
     if part.size > limit:
-        raise InputError(f"{part} has {part.size} pairs: allowed are {limit} where a domain is taken whole")
+        raise InputError(f"{part} has {part.size} pairs, too many to take it whole (up to {limit})")
     a_free, b_free = (length - 1 for length in part.lengths)
     index = torch.arange(part.size)
     lower = split(index.unsqueeze(-1), part.base, a_free + b_free)

@@ -20,6 +20,7 @@ from torch import Tensor
 from lengthwise.arithmetic import Domain, Part
 from lengthwise.errors import InputError
 from lengthwise.tokens.counter import FRACTION_END, below, hashed
+from lengthwise.tokens.digits import split
 
 WHOLE_LIMIT = 10_000
 """Domains of up to this many pairs are evaluated whole."""
@@ -36,7 +37,7 @@ def low_digits(base: int) -> int:
 
 
 def reserves(part: Part) -> bool:
-    """Whether the pairs of a part's length are kept back. Only digits below the top one are ever replaced."""
+    """Whether some pairs of a part's length are held out. Only digits below the top one are ever replaced."""
     whole = Part("D", part.length, None, part.base)
     return part.length > low_digits(part.base) and whole.size > WHOLE_LIMIT
 
@@ -48,8 +49,7 @@ def check_sides(domain: Domain) -> None:
         # A single digit may have every value.
         if part.exact is not None and part.exact[0] <= k and k > 1 and reserves(part):
             raise InputError(
-                f"{part} in base {domain.base} cannot keep test problems back: "
-                f"allowed are parts where a has {k + 1} digits or more"
+                f"{part} in base {domain.base} has no held-out problems; try {k + 1} digits of a or more"
             )
 
 
@@ -88,15 +88,11 @@ def out_of_test(a: Tensor, b: Tensor, reserving: Tensor, draws: Tensor, base: in
 
 def _replace(a: Tensor, value: Tensor, where: Tensor, base: int) -> Tensor:
     k = low_digits(base)
-    low = (value.unsqueeze(-1) // _places(a, base) % base).to(torch.int8)
+    low = split(value.unsqueeze(-1), base, min(k, a.shape[-1]))
     return torch.cat([torch.where(where.unsqueeze(-1), low, a[..., :k]), a[..., k:]], -1)
 
 
 def _low_value(a: Tensor, base: int) -> Tensor:
-    places = _places(a, base)
-    return (a[..., : places.shape[-1]] * places).sum(-1)
-
-
-def _places(a: Tensor, base: int) -> Tensor:
-    """The low digits' places; a number narrower than k has all its digits in them."""
-    return base ** torch.arange(min(low_digits(base), a.shape[-1]), device=a.device)
+    """The value of the low digits; a number narrower than k has all its digits in them."""
+    places = base ** torch.arange(min(low_digits(base), a.shape[-1]), device=a.device)
+    return (a[..., : len(places)] * places).sum(-1)

@@ -250,11 +250,11 @@ def _check(domains: Sequence[Domain], width: int, mode: str, side: str | None) -
     assert len({domain.base for domain in domains}) == 1
     assert side in SIDES
     if mode not in MODES:
-        raise InputError(f"unknown sampling mode {mode!r}: allowed are {', '.join(MODES)}")
+        raise InputError(f"unknown sampling mode {mode!r} (choose from {', '.join(MODES)})")
     for domain in domains:
         if side is not None:
             check_sides(domain)
         if domain.length > width:
             raise InputError(
-                f"{domain} has operands of {domain.length} digits: allowed are {width}, the operand width"
+                f"operands of {domain} have {domain.length} digits (up to {width}, the operand width)"
             )

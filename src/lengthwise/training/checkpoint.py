@@ -99,7 +99,7 @@ def load_state(folder: Path) -> CheckpointState:
     except ValidationError:
         raise InputError(f"{path} is not a checkpoint of lengthwise") from None
     if state.format != FORMAT:
-        raise InputError(f"{path} has format {state.format!r}: allowed is {FORMAT!r}")
+        raise InputError(f"{path} has the unknown format {state.format!r} (not {FORMAT!r})")
     return state
 
 

@@ -7,22 +7,20 @@ Shapes: M members, B rows, K problems of a row, T tokens.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from lengthwise.arithmetic import Domain, Task
+from lengthwise.arithmetic import Task
 from lengthwise.errors import InputError
-from lengthwise.model.positions import Encoding, number_tokens
-from lengthwise.tokens.answers import Answers
+from lengthwise.model.positions import Encoding, has_position, number_tokens
 from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.counter import Draws, below, derive
+from lengthwise.tokens.digits import Answers
 from lengthwise.tokens.fixed import FixedSet
-from lengthwise.tokens.layouts import Layout
+from lengthwise.tokens.layouts import Layout, Tokens, squeezed
 from lengthwise.tokens.sampling import Member, Sampler
-from lengthwise.training.packing import concatenated
 
 ROW_PROBLEMS = 4
 """How many problems of the longest kind fit into a row by default, where problems are concatenated."""
@@ -43,14 +41,7 @@ class Batch(NamedTuple):
     problem: Tensor | None
     """[M, B, T]: which problem of its row a token is of, where there are several."""
     tail: int
-    """From the first of these on, in any problem, there are so many tokens."""
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingMember:
-    seed: int
-    task: Task
-    domain: Domain
+    """How many tokens there are from the first answer token of any problem on."""
 
 
 class TrainingData:
@@ -58,7 +49,8 @@ class TrainingData:
 
     def __init__(
         self,
-        members: Sequence[TrainingMember],
+        members: Sequence[Member],
+        tasks: Sequence[Task],
         layout: Layout,
         encoding: Encoding,
         *,
@@ -69,12 +61,12 @@ class TrainingData:
     ) -> None:
         self.layout, self.encoding = layout, encoding
         self.length, self.per_row = row_length(layout, config), problems_per_row(layout, config)
-        apart = offsets > 1 and self.per_row > 1 and encoding.restarts
+        apart = offsets > 1 and self.per_row > 1 and encoding.numbers_each_problem
         self.circle = _circle(encoding) if apart else 0
         self.offsets = self.circle or offsets
         self.tail = self.length - shortest_problem(layout).prompt_length
         self.pairs = _pairs(members, layout.operand_width, config, device)
-        self.answers = Answers([m.task for m in members], layout.answer_width, device)
+        self.answers = Answers(tasks, layout.answer_width, device)
         self.within_batch = torch.arange(batch, device=device)
         self.within_row = torch.arange(self.per_row, device=device)
         keys = [derive(m.seed, "offset") for m in members]
@@ -96,26 +88,40 @@ class TrainingData:
     def _offset(self, rows: Tensor, problems: Tensor, problem: Tensor | None) -> Tensor:
         """Of each row [M, B, 1], or, where every problem has its own, of each token [M, B, T].
 
-        Some encodings have one problem of such a row stand where evaluation puts every problem: from it a token
-        without a place, as `=` of abacus positions, learns where numbers begin. Before it stand none, one or two
-        others, by turns, so that such tokens meet all other places too.
+        Where only distances matter, one problem of such a row stands where evaluation puts every problem: from it
+        a token without a position, as `=` of abacus, learns where numbers begin. Before it stand none, one or two
+        others, by turns, so that such tokens meet all other positions too. Of a learned table, the rows used there
+        would be learned apart from all others.
         """
         if not self.circle or problem is None:
             return self._drawn(rows).unsqueeze(-1)
         own = self._drawn(problems).unflatten(1, (-1, self.per_row)).gather(-1, problem)
         as_tested = problem == (rows % TURNS).unsqueeze(-1)
-        return torch.where(as_tested, 0, own) if self.encoding.one_as_tested else own
+        return torch.where(as_tested, 0, own) if self.encoding.shift_invariant else own
 
     def _around(self, positions: Tensor) -> Tensor:
         """What runs beyond the last row goes on at row 1."""
         if not self.circle:
             return positions
-        return torch.where(positions > 0, (positions - 1) % self.circle + 1, 0)
+        return torch.where(has_position(positions), (positions - 1) % self.circle + 1, 0)
 
     def _drawn(self, indices: Tensor) -> Tensor:
         """An offset for each of [B] indices, for every member: [M, B]."""
         draws = Draws(self.offset_keys, indices.expand(len(self.offset_keys), -1))
         return below(draws(0), self.offsets)
+
+
+def concatenated(tokens: Tokens, count: int, length: int, line_break: int) -> Tokens:
+    """Problems [M, B K, T] one after another without padding, as rows [M, B, L] of `length` tokens, K = `count`
+    problems for each: `123+45=168;267+1=268;2` instead of a line for each.
+
+    Every problem is written as its layout does, [bos] and [eos] included, so that a prompt of evaluation looks
+    like the beginning of one in training. The last problem is cut where the row ends. Attention reaches back over
+    all problems of a row.
+    """
+    parts = Tokens(*(part.unflatten(1, (-1, count)).flatten(2, 3) for part in tokens.spread()))
+    order = squeezed(parts.ids != line_break, length)
+    return Tokens(*(part.gather(-1, order) for part in parts))
 
 
 def _circle(encoding: Encoding) -> int:
@@ -147,9 +153,7 @@ def row_length(layout: Layout, config: DataConfig) -> int:
         return layout.length
     length = config.row_tokens or ROW_PROBLEMS * layout.length
     if length < layout.length:
-        raise InputError(
-            f"row_tokens {length} is less than the longest problem: allowed is {layout.length} or more"
-        )
+        raise InputError(f"row_tokens {length} is less than the longest problem ({layout.length} or more)")
     return length
 
 
@@ -160,12 +164,11 @@ def problems_per_row(layout: Layout, config: DataConfig) -> int:
     return -(-row_length(layout, config) // shortest_problem(layout).length)
 
 
-def _pairs(members: Sequence[TrainingMember], width: int, config: DataConfig, device: torch.device) -> Pairs:
+def _pairs(members: Sequence[Member], width: int, config: DataConfig, device: torch.device) -> Pairs:
     """Operands [M, B, W] of the problems of given indices [B]."""
     if config.samples is None:
-        streams = [Member(member.seed, member.domain) for member in members]
         return Sampler(
-            streams, width, mode=config.sampling, sparse=config.sparse_digits, side="train", device=device
+            members, width, mode=config.sampling, sparse=config.sparse_digits, side="train", device=device
         )
     sets = [
         FixedSet(m.domain, config.samples, seed=m.seed, width=width, mode=config.sampling, device=device)

@@ -24,7 +24,6 @@ class Alibi(IndexEncoding, BiasEncoding):
 
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
         super().__init__(config, rows, init)
-        self.rows = None
         slopes = torch.tensor(head_slopes(config.heads)).view(-1, 1, 1)
         self.register_buffer("slopes", slopes, persistent=False)
 

@@ -33,17 +33,17 @@ Relation = Tensor | tuple[Tensor, ...] | None
 
 
 class Encoding(nn.Module, ABC):
-    """The interface. `rows` is how many positions fit, or None where there is no bound."""
+    """The interface: a final subclass implements what is abstract here."""
 
-    rows: int | None
+    rows: int | None = None
+    """How many positions fit, or None where there is no bound."""
 
-    restarts: ClassVar[bool] = False
+    numbers_each_problem: ClassVar[bool] = False
     """Whether every problem of a row is numbered by itself, so that each may have an offset of its own."""
 
-    one_as_tested: bool = False
-    """Whether one problem of such a row stands where evaluation puts every problem."""
+    shift_invariant: bool = False
+    """Whether attention between positions depends on their distance alone, around the circle of all rows but 0."""
 
-    @abstractmethod
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
         super().__init__()
 
@@ -69,7 +69,7 @@ class Encoding(nn.Module, ABC):
         index: 0 to T - 1. significance: 1, 2, ... for digits from the least significant one, 0 for the
         operator and `=`, -1 for the rest. number: 1, 2, 3 for digits of a, b and c, 0 for the rest.
         offset: one per example, [..., 1], or one per token, [..., T], where several problems share a row and
-        numbering `restarts`; 0 in evaluation.
+        the encoding `numbers_each_problem`; 0 in evaluation.
         """
 
     @abstractmethod
@@ -116,7 +116,7 @@ class IndexEncoding(Encoding):
 class SignificanceEncoding(Encoding):
     """A digit's position is its significance, plus an offset as large as the rows allow."""
 
-    restarts: ClassVar[bool] = True
+    numbers_each_problem: ClassVar[bool] = True
 
     @staticmethod
     @final

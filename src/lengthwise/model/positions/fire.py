@@ -27,7 +27,6 @@ class Fire(IndexEncoding, BiasEncoding):
 
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
         super().__init__(config, rows, init)
-        self.rows = None
         self.scale = init.constant(1, 1, 1, value=INITIAL_SCALE)
         # Relative to its start: steps of a learning rate would not move a number of hundreds.
         self.threshold = init.constant(1, 1, 1, value=1.0)

@@ -5,18 +5,12 @@ from typing import final
 import torch
 from torch import Tensor
 
-from lengthwise.model.config import ModelConfig
-from lengthwise.model.layers import Initializer
 from lengthwise.model.positions.encoding import AddedEncoding
 
 
 @final
 class NoPositions(AddedEncoding):
     """Adds nothing."""
-
-    def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
-        super().__init__(config, rows, init)
-        self.rows = None
 
     @staticmethod
     def needs(length: int, digits: int) -> int:

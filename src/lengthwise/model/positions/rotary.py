@@ -25,7 +25,6 @@ class Rotary(IndexEncoding):
 
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
         super().__init__(config, rows, init)
-        self.rows = None
         head_width = config.width // config.heads
         self.register_buffer("frequencies", frequencies(head_width, "the width of a head"), persistent=False)
 

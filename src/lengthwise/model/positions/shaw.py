@@ -26,7 +26,6 @@ class Shaw(IndexEncoding):
 
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
         super().__init__(config, rows, init)
-        self.rows = None
         head_width = config.width // config.heads
         self.vectors = init.normal(config.heads, FARTHEST + 1, head_width, std=config.embedding_std)
 

@@ -25,7 +25,6 @@ class Sinusoidal(IndexEncoding, AddedEncoding):
 
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
         super().__init__(config, rows, init)
-        self.rows = None
         self.size = config.added_position_std * math.sqrt(2)
         self.register_buffer("frequencies", frequencies(config.width, "width"), persistent=False)
 

@@ -25,7 +25,6 @@ class T5(IndexEncoding, BiasEncoding):
 
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
         super().__init__(config, rows, init)
-        self.rows = None
         self.table = Embedding(init, BUCKETS, config.heads, std=config.embedding_std)
 
     def relate(self, queries: Tensor, keys: Tensor) -> Tensor:

@@ -1,14 +1,24 @@
-"""What encodings with a table share: a row per position, added to the token embedding; or waves instead of it."""
+"""What encodings with a table share: a row per position, added to the token embedding; or waves instead of it.
 
+*Waves* turn queries and keys around a circle, by angles that are whole fractions of it. As with rotary positions,
+a product of query and key depends on the difference of their positions alone. But here no angle is small:
+frequencies are drawn at random, so that a query can tell the one position it wants from all others, near or far;
+and the last position precedes the first, so that there are no edges.
+
+Shapes: M members, B batch, H heads, T tokens, D head width.
+"""
+
+import math
 from typing import ClassVar, final
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
 
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Embedding, Initializer
 from lengthwise.model.positions.encoding import Encoding, Relation
 from lengthwise.model.positions.rotary import turn
-from lengthwise.model.positions.waves import Waves
 
 
 class TableEncoding(Encoding):
@@ -21,8 +31,7 @@ class TableEncoding(Encoding):
     def __init__(self, config: ModelConfig, rows: int, init: Initializer) -> None:
         super().__init__(config, rows, init)
         self.rows = rows
-        # Of a table, the rows used there would be learned apart from all others; waves make all positions alike.
-        self.one_as_tested = config.position_waves
+        self.shift_invariant = config.position_waves
         self.table = self.waves = None
         if config.position_waves:
             self.waves = Waves(config, rows - 1, init)
@@ -44,3 +53,47 @@ class TableEncoding(Encoding):
             return q, k, None
         assert isinstance(relation, tuple)
         return turn(q, *relation[:2]), turn(k, *relation[2:]), None
+
+
+class Waves(nn.Module):
+    """Cosines and sines [M, B or 1, H, T, D / 2] of the angles of positions 1 to `circle`; 0 is on no circle.
+
+    The first half of each head's pairs does not turn, for what depends on tokens; in position-only attention,
+    where nothing does, only two pairs do not turn.
+    """
+
+    frequency: Tensor
+
+    def __init__(self, config: ModelConfig, circle: int, init: Initializer) -> None:
+        super().__init__()
+        self.circle = circle
+        pairs = config.width // config.heads // 2
+        still = 2 if config.place_attention else pairs // 2
+
+        def drawn(generator: torch.Generator) -> Tensor:
+            draws = config.frequency_draws
+            heads = [_frequencies(pairs - still, circle, draws, generator) for _ in range(config.position_heads)]
+            return functional.pad(torch.stack(heads), (still, 0)).unsqueeze(1)
+
+        self.register_buffer("frequency", init.made(drawn))
+
+    def forward(self, positions: Tensor) -> tuple[Tensor, Tensor]:
+        # Whole numbers first, as sines of large angles lose digits.
+        turns = positions[:, :, None, :, None] * self.frequency.unsqueeze(1) % self.circle
+        angle = turns * (2 * torch.pi / self.circle)
+        return angle.cos(), angle.sin()
+
+
+def _frequencies(count: int, circle: int, draws: int, generator: torch.Generator) -> Tensor:
+    """[count] whole numbers of turns around the circle: of all draws the one whose positions are least alike.
+
+    How alike positions are that stand d apart is the mean of the cosines of d times the frequencies.
+    """
+    best, least = torch.zeros(count, dtype=torch.long), math.inf
+    distance = torch.arange(1, max(circle, 2)).unsqueeze(1)
+    for _ in range(draws):
+        frequency = torch.randint(1, max(circle // 2, 2), (count,), generator=generator)
+        alike = (distance * frequency % circle * (2 * math.pi / circle)).cos().mean(1).max().item()
+        if alike < least:
+            best, least = frequency, alike
+    return best

@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lengthwise.arithmetic import Domain
-from lengthwise.records.intervals import interval
 from lengthwise.records.schema import Record
+from lengthwise.records.verdicts import interval
 from lengthwise.records.view import RunView
 from lengthwise.report.figures.curves import Curves, by_training_set, grouped, row_label, share, single_lengths
 from lengthwise.report.figures.style import (
@@ -21,7 +21,7 @@ from lengthwise.report.figures.style import (
     side_legend,
     top_legend,
 )
-from lengthwise.theory.digit_accuracy import digit_share
+from lengthwise.theory.carries import digit_share
 
 
 def accuracy_by_length(views: Sequence[RunView]) -> Figure | None:

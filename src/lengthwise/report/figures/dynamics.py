@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from lengthwise.errors import InputError
-from lengthwise.records.learning_order import LEARNED, LearningOrder, learning_order
+from lengthwise.records.analysis import LEARNED, LearningOrder, learning_order
 from lengthwise.records.view import RunView
 from lengthwise.report.figures.curves import Curves, Series, by_training_set
 from lengthwise.report.figures.style import (
@@ -26,7 +26,7 @@ from lengthwise.report.figures.style import (
     top_legend,
 )
 from lengthwise.report.figures.through_training import draw_band
-from lengthwise.theory.dynamics import r2_ceiling
+from lengthwise.theory.carries import r2_ceiling
 
 
 def digit_dynamics(views: Sequence[RunView]) -> Figure | None:

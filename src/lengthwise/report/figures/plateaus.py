@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lengthwise.records.standstill import Standstill, standstills
+from lengthwise.records.analysis import Standstill, standstills
 from lengthwise.records.view import RunView
 from lengthwise.report.figures.curves import Curves, grouped, row_label
 from lengthwise.report.figures.spec import FigureSpec

@@ -28,7 +28,7 @@ from lengthwise.report.figures.style import (
 from lengthwise.report.relative import has_steps
 from lengthwise.theory.accuracy import accuracy
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.paper import window_bound
+from lengthwise.theory.rules import window_bound
 
 NAMES = ("right", "as windowed:n", "as windowed:n+1")
 Look = tuple[str, LineStyle]

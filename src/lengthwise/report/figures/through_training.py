@@ -32,7 +32,7 @@ from lengthwise.report.figures.style import (
     theory_line,
     top_legend,
 )
-from lengthwise.theory.digit_accuracy import digit_accuracy as exact_digit_accuracy
+from lengthwise.theory.carries import digit_accuracy as exact_digit_accuracy
 
 DIGITS = range(1, 10)
 """The nine panels of the paper, as far as answers are that long."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from lengthwise.records.dependence import Dependence, run_dependence
+from lengthwise.records.analysis import Dependence, run_dependence
 from lengthwise.report.page.figure import Figure, Grid, heat_map
 from lengthwise.report.page.questions import Setting
 from lengthwise.report.tables import percent

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
+from lengthwise.records.folder import RunSource
 from lengthwise.records.packed import is_packed, runs_below
 from lengthwise.records.schema import TRUTH, Record
-from lengthwise.records.source import RunSource
 from lengthwise.records.verdicts import Measured, Verdict, measured
 from lengthwise.records.view import Judged, RunView
 from lengthwise.theory.predict import Prediction

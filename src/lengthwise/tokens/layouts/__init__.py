@@ -12,8 +12,8 @@ level      [bos]210+543=7530;[eos]
 plain      [bos]12+345=357;[eos]
 scratchpad [bos]210+543=700500300=7530;[eos]
 >>> layout = build_layout("padded", Task.parse("add"), operand_width=3)
->>> layout.parse("[bos]012+345=7530;[eos]")
-Problem(a=12, b=345, c=357)
+>>> layout.read_answer([7, 5, 3, 0, 12, 14])
+357
 >>> layout.read_answer([7, 5, 3, 10, 12, 14])
 Malformed(reason="'+' stands where digit 4 of the answer should")
 """
@@ -22,21 +22,28 @@ from collections.abc import Callable
 
 from lengthwise.arithmetic import Task
 from lengthwise.errors import InputError
-from lengthwise.tokens.layouts.fixed_width import FixedWidth, aligned, padded
-from lengthwise.tokens.layouts.layout import Layout, Malformed, Problem, SpreadTokens, Tokens
-from lengthwise.tokens.layouts.natural_length import NaturalLength, all_reversed, digit_lengths, level, plain
-from lengthwise.tokens.layouts.scratchpad import scratchpad
-from lengthwise.tokens.layouts.squeeze import squeezed
-from lengthwise.tokens.layouts.vocabulary import Vocabulary
+from lengthwise.tokens.layouts.fixed_width import FixedWidth, aligned, padded, scratchpad
+from lengthwise.tokens.layouts.layout import CARRY, SUM, A, B, C, Layout, Malformed, Tokens, Vocabulary
+from lengthwise.tokens.layouts.natural_length import (
+    NaturalLength,
+    all_reversed,
+    digit_lengths,
+    level,
+    plain,
+    squeezed,
+)
 
 __all__ = [
+    "CARRY",
     "LAYOUTS",
+    "SUM",
+    "A",
+    "B",
+    "C",
     "FixedWidth",
     "Layout",
     "Malformed",
     "NaturalLength",
-    "Problem",
-    "SpreadTokens",
     "Tokens",
     "Vocabulary",
     "build_layout",
@@ -59,6 +66,6 @@ widths."""
 def build_layout(name: str, task: Task, operand_width: int, answer_width: int | None = None) -> Layout:
     """By default the answer has room for every answer of operands of the given width."""
     if name not in LAYOUTS:
-        raise InputError(f"unknown layout {name!r}: allowed are {', '.join(LAYOUTS)}")
+        raise InputError(f"unknown layout {name!r} (choose from {', '.join(LAYOUTS)})")
     needed = task.answer_digits(operand_width)
     return LAYOUTS[name](task, operand_width, needed if answer_width is None else answer_width)

@@ -1,71 +1,53 @@
-"""Layouts of fixed widths: numbers are zero-padded, so that every place means the same in all problems."""
+"""Layouts of fixed widths: numbers are zero-padded, so that every place means the same in all problems.
 
-from collections.abc import Sequence
+Shapes: N columns, W operand digits; ... any leading dims.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import final
 
+import torch
 from torch import Tensor
 
-from lengthwise.arithmetic import Task
-from lengthwise.tokens.layouts.layout import Malformed, Problem, Tokens, listed
-from lengthwise.tokens.layouts.places import A, B, C, Place, Places, number, problem
+from lengthwise.arithmetic import Task, digit_count
+from lengthwise.errors import InputError
+from lengthwise.tokens.digits import column_products, split
+from lengthwise.tokens.layouts.layout import (
+    CARRY,
+    EQUALS,
+    SUM,
+    C,
+    Malformed,
+    Place,
+    PlacedLayout,
+    Tokens,
+    listed,
+    number,
+    problem,
+    symbol,
+)
 
 
 @final
-class FixedWidth:
+class FixedWidth(PlacedLayout):
     """Writes all places of every problem."""
 
     fixed_width = True
 
-    def __init__(self, places: Places) -> None:
-        self.places, self.vocabulary = places, places.vocabulary
-        self.operand_width, self.answer_width = places.operand_width, places.answer_width
-        self.prompt_length, self.length = places.prompt_length, len(places.places)
-
     def encode(self, a: Tensor, b: Tensor, c: Tensor) -> Tokens:
-        slot, number, significance, answer = (table[: self.length] for table in self.places.tables(a.device))
-        ids = self.places.pool(a, b, c).index_select(-1, slot)
-        return Tokens(ids, answer, significance, number, self.prompt_length)
-
-    def render(self, ids: Tensor | Sequence[int]) -> str:
-        return self.vocabulary.text(listed(ids))
-
-    def parse(self, text: str) -> Problem | Malformed:
-        ids = self.vocabulary.ids(text.rstrip("\n"))
-        if ids is None:
-            return Malformed(f"{text!r} holds something else than tokens")
-        reason = self._mismatch(ids, self.places.places)
-        if reason is not None:
-            return Malformed(reason)
-        return Problem(*(self._value(ids, self.places.places, which) for which in (A, B, C)))
+        slot, number, significance, answer = (table[: self.length] for table in self.tables(a.device))
+        return Tokens(self.pool(a, b, c).index_select(-1, slot), answer, significance, number)
 
     def read_answer(self, ids: Tensor | Sequence[int]) -> int | Malformed:
-        places = self.places.places[self.prompt_length :]
-        tokens = listed(ids)[: len(places)]
-        reason = self._mismatch(tokens, places)
-        return self._value(tokens, places, C) if reason is None else Malformed(reason)
-
-    def _mismatch(self, tokens: Sequence[int], places: Sequence[Place]) -> str | None:
-        """What is wrong with tokens that should fill these places."""
-        for token, place in zip(tokens, places, strict=False):
-            if not self._fits(token, place):
-                return f"{self.vocabulary.shown(token)} stands where {self.places.name(place)} should"
-        if len(tokens) < len(places):
-            return f"the tokens end where {self.places.name(places[len(tokens)])} should stand"
-        return "the tokens go on after [eos]" if len(tokens) > len(places) else None
-
-    def _fits(self, token: int, place: Place) -> bool:
-        return 0 <= token < self.vocabulary.base if place.number else token == self.places.id(place)
-
-    def _value(self, tokens: Sequence[int], places: Sequence[Place], which: int) -> int:
-        digits = {p.significance: t for t, p in zip(tokens, places, strict=True) if p.number == which}
-        return self.places.value([digits[i] for i in sorted(digits)])
+        places = self.places[self.prompt_length :]
+        return self.read_places(listed(ids)[: len(places)], places)
 
 
 def padded(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
     """The paper's: `12+345=357` is written `012+345=7530`, operands natural and the answer reversed."""
-    answer = number(C, answer_width)
-    places = problem(operand_width, answer, natural=True)
-    return FixedWidth(Places(task, operand_width, answer_width, places))
+    places = problem(operand_width, number(C, answer_width), natural=True)
+    return FixedWidth(task, operand_width, answer_width, places)
 
 
 def aligned(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
@@ -73,5 +55,85 @@ def aligned(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
 
     Digit i of a, b and c stand at the same distances for every i, as relative positions need it.
     """
-    answer = number(C, answer_width)
-    return FixedWidth(Places(task, operand_width, answer_width, problem(operand_width, answer)))
+    return FixedWidth(task, operand_width, answer_width, problem(operand_width, number(C, answer_width)))
+
+
+def scratchpad(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
+    """The paper's chain: before the answer come, column by column, the raw sum of the column and its carry.
+
+    >>> from lengthwise.tokens.digits import from_ints
+    >>> layout = scratchpad(Task.parse("mul"), operand_width=2, answer_width=4)
+    >>> digits = [from_ints([n], w, 10) for n, w in ((12, 2), (34, 2), (408, 4))]
+    >>> layout.render(layout.encode(*digits).ids[0])
+    '[bos]21*43=800000101030000=8040;[eos]'
+
+    In 12 * 34 column 1 sums up to 8 and carries 0, column 2 to 10 and carries 1, column 3 to 3 and carries 0:
+    after the first = stand `800 00`, `010 10` and `300 00`, then another = and the answer. In 95 + 87 it is
+    `21 1` and `71 1`. Every number is reversed, and as wide as the largest of its kind can get in problems of the
+    layout's operand width. The chain is always that of the operands, whatever answer is written after it.
+
+    Widths are fixed so that a column's sum and carry, and its digit of the answer, stand at distances that do not
+    depend on the problem. In the chain, carry i follows sum i and carry i-1 at the same distances for every i:
+    that is the part of multiplication which the paper finds to be the same at every position, and which relative
+    positions can use. A chain as short as its problem would keep that, yet move the answer against it.
+    """
+    chain = ScratchpadSteps(task, operand_width)
+    answer = [*chain.places(), symbol(EQUALS), *number(C, answer_width)]
+    return FixedWidth(task, operand_width, answer_width, problem(operand_width, answer), steps=chain)
+
+
+@dataclass(frozen=True)
+class ColumnSums:
+    """How an operation works on columns."""
+
+    sums: Callable[[Tensor, Tensor], Tensor]
+    """Raw sums [..., N or more] of operands [..., W]."""
+    count: Callable[[int], int]
+    """N, from W."""
+    largest: Callable[[int, int], int]
+    """The largest sum there is, from W and the base."""
+
+
+COLUMNS: dict[str, ColumnSums] = {
+    "add": ColumnSums(lambda a, b: (a + b).int(), lambda n: n, lambda n, base: 2 * (base - 1)),
+    "mul": ColumnSums(column_products, lambda n: 2 * n - 1, lambda n, base: n * (base - 1) ** 2),
+}
+
+
+class ScratchpadSteps:
+    """The digits of all sums and carries, [..., N (sum digits + carry digits)], of operands [..., W]."""
+
+    def __init__(self, task: Task, operand_width: int) -> None:
+        if task.operation not in COLUMNS or task.modulus is not None:
+            raise InputError(f"the scratchpad layout does not go with {task} (choose from {', '.join(COLUMNS)})")
+        columns, base = COLUMNS[task.operation], task.base
+        largest = columns.largest(operand_width, base)
+        self.base, self.sums, self.count = base, columns.sums, columns.count(operand_width)
+        self.sum_width = digit_count(largest, base)
+        self.carry_width = digit_count(_largest_carry(largest, base), base)
+        self.width = self.count * (self.sum_width + self.carry_width)
+
+    def __call__(self, a: Tensor, b: Tensor) -> Tensor:
+        sums = self.sums(a, b)[..., : self.count].long()
+        carry, carries = torch.zeros_like(sums[..., 0]), []
+        for column in sums.unbind(-1):
+            carry = (column + carry) // self.base
+            carries.append(carry)
+        written = (
+            split(sums.unsqueeze(-1), self.base, self.sum_width),
+            split(torch.stack(carries, -1).unsqueeze(-1), self.base, self.carry_width),
+        )
+        return torch.cat(written, -1).flatten(-2)
+
+    def places(self) -> list[Place]:
+        """A digit of the chain has the significance of its column."""
+        numbers = [SUM] * self.sum_width + [CARRY] * self.carry_width
+        kinds = enumerate(numbers * self.count)
+        return [Place(which, source // len(numbers) + 1, source) for source, which in kinds]
+
+
+def _largest_carry(largest_sum: int, base: int) -> int:
+    carry = 0
+    while (after := (largest_sum + carry) // base) > carry:
+        carry = after
+    return carry

@@ -1,15 +1,58 @@
-"""What a layout is, and what it makes of problems.
+"""What a layout is: a vocabulary, and places for its tokens in the order they are written.
 
-Shapes: T tokens of a problem, W operand digits, A answer digits; ... any leading dims.
+>>> Vocabulary(10).text([13, 1, 2, 10, 3, 11, 5, 1, 12, 14])
+'[bos]12+3=51;[eos]'
+
+A *place* is either a symbol's or a digit's. Its id comes from a row of candidates, the *pool*: the digits of a,
+b and c, those of intermediate steps where there are any, and the symbols.
+
+Shapes: T tokens of a problem, or places, W operand digits, A answer digits, S = 2 W + A + steps + 6 candidates;
+... any leading dims.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
-from lengthwise.tokens.layouts.vocabulary import Vocabulary
+from lengthwise.arithmetic import Task
+from lengthwise.arithmetic.task import DIGITS
+from lengthwise.errors import InputError
+from lengthwise.tokens.digits import resize, to_ints
+
+
+class Vocabulary:
+    """Ids 0 .. base-1 are the digits, then come the operator, =, ;, [bos], [eos] and the line break.
+
+    Both operators share an id: a model has one task. The line break pads, and does nothing else.
+    """
+
+    def __init__(self, base: int, symbol: str = "+") -> None:
+        self.base = base
+        self.texts = (*DIGITS[:base], symbol, "=", ";", "[bos]", "[eos]", "\n")
+        self.operator, self.equals, self.end, self.bos, self.eos, self.line_break = range(base, base + 6)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def text(self, ids: Iterable[int]) -> str:
+        return "".join(self.texts[i] for i in ids)
+
+    def shown(self, token: int) -> str:
+        """A token as a message names it; a model's padded logits may yield one that does not exist."""
+        return repr(self.texts[token]) if 0 <= token < len(self) else f"token {token}"
+
+    def ids(self, text: str) -> list[int] | None:
+        """The tokens of a text; None if it holds anything else."""
+        found: list[int] = []
+        while text:
+            token = next((i for i, own in enumerate(self.texts) if text.startswith(own)), None)
+            if token is None:
+                return None
+            found.append(token)
+            text = text[len(self.texts[token]) :]
+        return found
 
 
 class Tokens(NamedTuple):
@@ -19,43 +62,21 @@ class Tokens(NamedTuple):
     answer         bool: the tokens a model must produce, all from the one after = to [eos]
     significance   int64: 1, 2, .. for digits from the least significant, 0 for operator and =, else -1
     number         int64: 1, 2, 3 for digits of a, b, c, more for digits of intermediate steps, else 0
-    prompt_length  how many tokens precede the answer; a tensor [...] where problems differ in it
     """
 
     ids: Tensor
     answer: Tensor
     significance: Tensor
     number: Tensor
-    prompt_length: int | Tensor
 
-    def spread(self) -> "SpreadTokens":
-        """The same with everything [..., T], and prompt lengths [...]."""
-        shape, length = self.ids.shape, self.prompt_length
-        if isinstance(length, int):
-            length = torch.full(shape[:-1], length, device=self.ids.device)
-        return SpreadTokens(
-            self.ids,
-            self.answer.expand(shape),
-            self.significance.expand(shape),
-            self.number.expand(shape),
-            length,
-        )
+    @property
+    def prompt_length(self) -> Tensor:
+        """How many tokens precede the answer: [...], or [] where that is the same for all."""
+        return (self.answer.cumsum(-1) == 0).sum(-1)
 
-
-class SpreadTokens(NamedTuple):
-    """Tokens whose every part has an entry of its own for each token, or problem."""
-
-    ids: Tensor
-    answer: Tensor
-    significance: Tensor
-    number: Tensor
-    prompt_length: Tensor
-
-
-class Problem(NamedTuple):
-    a: int
-    b: int
-    c: int
+    def spread(self) -> "Tokens":
+        """The same with everything [..., T]."""
+        return Tokens(*(part.expand(self.ids.shape) for part in self))
 
 
 class Malformed(NamedTuple):
@@ -84,8 +105,6 @@ class Layout(Protocol):
 
     def render(self, ids: Tensor | Sequence[int]) -> str: ...
 
-    def parse(self, text: str) -> Problem | Malformed: ...
-
     def read_answer(self, ids: Tensor | Sequence[int]) -> int | Malformed:
         """The number in the tokens after =; what follows its [eos] is not read."""
         ...
@@ -93,3 +112,128 @@ class Layout(Protocol):
 
 def listed(ids: Tensor | Sequence[int]) -> list[int]:
     return ids.tolist() if isinstance(ids, Tensor) else list(ids)
+
+
+A, B, C, SUM, CARRY = 1, 2, 3, 4, 5
+"""Numbers whose digits have places; the last two are the intermediate steps of a scratchpad."""
+
+OPERATOR, EQUALS, END, BOS, EOS, LINE_BREAK = range(6)
+
+
+class IntermediateSteps(Protocol):
+    """Digits of intermediate steps [..., width], from operands [..., W]."""
+
+    width: int
+
+    def __call__(self, a: Tensor, b: Tensor) -> Tensor: ...
+
+
+class Place(NamedTuple):
+    """`source` is where its id stands among the candidates of its kind: digits of one number, or symbols."""
+
+    number: int
+    significance: int
+    source: int
+
+
+def symbol(kind: int) -> Place:
+    return Place(0, 0 if kind in (OPERATOR, EQUALS) else -1, kind)
+
+
+def number(which: int, width: int, *, natural: bool = False) -> list[Place]:
+    """The digits of a number, least significant first unless in natural order."""
+    places = [Place(which, i + 1, i) for i in range(width)]
+    return places[::-1] if natural else places
+
+
+def problem(operand_width: int, answer: Sequence[Place], *, natural: bool = False) -> list[Place]:
+    """`[bos] a + b = answer ; [eos]`"""
+    return [
+        symbol(BOS),
+        *number(A, operand_width, natural=natural),
+        symbol(OPERATOR),
+        *number(B, operand_width, natural=natural),
+        symbol(EQUALS),
+        *answer,
+        symbol(END),
+        symbol(EOS),
+    ]
+
+
+class Tables(NamedTuple):
+    """What is known of each place: int64 [T], and `answer` bool."""
+
+    slot: Tensor
+    """Where its id stands in the pool."""
+    number: Tensor
+    significance: Tensor
+    answer: Tensor
+
+
+class PlacedLayout:
+    """What layouts share that are lists of places. Their tables are kept for every device that asked."""
+
+    def __init__(
+        self,
+        task: Task,
+        operand_width: int,
+        answer_width: int,
+        places: Sequence[Place],
+        *,
+        steps: IntermediateSteps | None = None,
+    ) -> None:
+        self.vocabulary = Vocabulary(task.base, task.symbol)
+        self.operand_width, self.answer_width = operand_width, answer_width
+        self.places, self.steps, self.length = places, steps, len(places)
+        self.prompt_length = next(i for i, place in enumerate(places) if place == symbol(EQUALS)) + 1
+        b, c = operand_width, 2 * operand_width
+        end = c + answer_width
+        self.starts = {A: 0, B: b, C: c, SUM: end, CARRY: end, 0: end + (steps.width if steps else 0)}
+        self._tables: dict[torch.device, Tables] = {}
+
+    def render(self, ids: Tensor | Sequence[int]) -> str:
+        return self.vocabulary.text(listed(ids)).rstrip("\n")
+
+    def pool(self, a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+        """The candidates [..., S]."""
+        width = self.operand_width
+        for name, digits, allowed in (("a", a, width), ("b", b, width), ("c", c, self.answer_width)):
+            if digits.shape[-1] > allowed:
+                raise InputError(f"{name} has {digits.shape[-1]} digits (up to {allowed})")
+        a, b, c = resize(a, width), resize(b, width), resize(c, self.answer_width)
+        steps = [] if self.steps is None else [self.steps(a, b)]
+        base = self.vocabulary.base
+        symbols = torch.arange(base, len(self.vocabulary), dtype=a.dtype, device=a.device)
+        return torch.cat([a, b, c, *steps, symbols.expand(*a.shape[:-1], -1)], -1).long()
+
+    def tables(self, device: torch.device) -> Tables:
+        """Of all places, and last of one more: the line break that pads."""
+        if device not in self._tables:
+            places = [*self.places, symbol(LINE_BREAK)]
+            slots = [self.starts[place.number] + place.source for place in places]
+            table = torch.tensor(places, device=device)
+            index = torch.arange(len(places), device=device)
+            answer = (index >= self.prompt_length) & (index < self.length)
+            self._tables[device] = Tables(torch.tensor(slots, device=device), table[:, 0], table[:, 1], answer)
+        return self._tables[device]
+
+    def read_places(self, tokens: Sequence[int], places: Sequence[Place]) -> int | Malformed:
+        """The answer in tokens that should fill these places, all that follow the prompt."""
+        for token, place in zip(tokens, places, strict=False):
+            if not self._fits(token, place):
+                return Malformed(f"{self.vocabulary.shown(token)} stands where {self._name(place)} should")
+        if len(tokens) < len(places):
+            return Malformed(f"the tokens end where {self._name(places[len(tokens)])} should stand")
+        digits = {place.source: token for token, place in zip(tokens, places, strict=True) if place.number == C}
+        # Python's int() stops at 4300 digits.
+        return to_ints(torch.tensor([digits[i] for i in range(len(digits))]), self.vocabulary.base)[0]
+
+    def _fits(self, token: int, place: Place) -> bool:
+        return 0 <= token < self.vocabulary.base if place.number else token == self.vocabulary.base + place.source
+
+    def _name(self, place: Place) -> str:
+        if place.number == 0:
+            return self.vocabulary.shown(self.vocabulary.base + place.source)
+        if place.number in (SUM, CARRY):
+            return f"a digit of {'sum' if place.number == SUM else 'carry'} {place.significance}"
+        return f"digit {place.significance} of the answer"

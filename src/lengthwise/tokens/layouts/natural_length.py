@@ -4,32 +4,29 @@ Shapes: T places of the longest problem, W operand digits, A answer digits; ... 
 """
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import final
 
 import torch
 from torch import Tensor
 
 from lengthwise.arithmetic import Task
-from lengthwise.tokens.layouts.layout import Malformed, Problem, Tokens, listed
-from lengthwise.tokens.layouts.places import (
-    BOS,
+from lengthwise.tokens.layouts.layout import (
     END,
     EOS,
-    EQUALS,
-    OPERATOR,
-    A,
-    B,
     C,
-    Places,
+    Malformed,
+    PlacedLayout,
+    Tokens,
+    listed,
     number,
     problem,
     symbol,
 )
-from lengthwise.tokens.layouts.squeeze import squeezed
 
 
 @final
-class NaturalLength:
+class NaturalLength(PlacedLayout):
     """Leaves out the places of digits that are not written; line breaks fill up what is left.
 
     `written` says how many are of a, b and c [..., 3], from how many these have, where not as many.
@@ -38,14 +35,20 @@ class NaturalLength:
     fixed_width = False
 
     def __init__(
-        self, places: Places, *, natural: bool = False, written: Callable[[Tensor], Tensor] | None = None
+        self,
+        task: Task,
+        operand_width: int,
+        answer_width: int,
+        *,
+        natural: bool = False,
+        written: Callable[[Tensor], Tensor] | None = None,
     ) -> None:
-        self.places, self.vocabulary, self.natural, self.written = places, places.vocabulary, natural, written
-        self.operand_width, self.answer_width = places.operand_width, places.answer_width
-        self.length = len(places.places)
+        places = problem(operand_width, number(C, answer_width, natural=natural), natural=natural)
+        super().__init__(task, operand_width, answer_width, places)
+        self.natural, self.written = natural, written
 
     def encode(self, a: Tensor, b: Tensor, c: Tensor) -> Tokens:
-        tables, pool = self.places.tables(a.device), self.places.pool(a, b, c)
+        tables, pool = self.tables(a.device), self.pool(a, b, c)
         lengths = torch.stack([digit_lengths(digits) for digits in (a, b, c)], -1)
         if self.written is not None:
             lengths = self.written(lengths)
@@ -59,81 +62,37 @@ class NaturalLength:
             answer=tables.answer[order],
             significance=tables.significance[order],
             number=tables.number[order],
-            prompt_length=lengths[..., 0] + lengths[..., 1] + 3,
         )
-
-    def render(self, ids: Tensor | Sequence[int]) -> str:
-        return self.vocabulary.text(listed(ids)).rstrip("\n")
-
-    def parse(self, text: str) -> Problem | Malformed:
-        ids = self.vocabulary.ids(text.rstrip("\n"))
-        if ids is None:
-            return Malformed(f"{text!r} holds something else than tokens")
-        reader = self._reader(ids)
-        reader.symbol(BOS)
-        a = reader.number(A, OPERATOR)
-        b = reader.number(B, EQUALS)
-        c = reader.number(C, END)
-        reader.symbol(EOS)
-        return Malformed(reader.fault) if reader.fault else Problem(a, b, c)
 
     def read_answer(self, ids: Tensor | Sequence[int]) -> int | Malformed:
         tokens = listed(ids)
         if self.vocabulary.eos in tokens:
             tokens = tokens[: tokens.index(self.vocabulary.eos) + 1]
-        reader = self._reader(tokens)
-        c = reader.number(C, END)
-        reader.symbol(EOS)
-        return Malformed(reader.fault) if reader.fault else c
+        digits = list(takewhile(lambda token: 0 <= token < self.vocabulary.base, tokens))
+        places = number(C, max(1, len(digits)), natural=self.natural)
+        answer = self.read_places(tokens, [*places, symbol(END), symbol(EOS)])
+        leading_zero = len(digits) > 1 and digits[0 if self.natural else -1] == 0
+        if isinstance(answer, int) and leading_zero and self.written is None:
+            return Malformed("the answer has a zero before its leading digit")
+        return answer
 
-    def _reader(self, tokens: Sequence[int]) -> "Reader":
-        return Reader(self.places, tokens, natural=self.natural, zeros=self.written is not None)
 
+def squeezed(present: Tensor, width: int) -> Tensor:
+    """Which of S slots stand at `width` places once the absent are dropped; S where no slot is left.
 
-class Reader:
-    """Reads tokens from left to right, and remembers the first thing that is wrong with them."""
+    >>> squeezed(torch.tensor([True, False, True, True]), 4).tolist()
+    [0, 2, 3, 4]
+    >>> squeezed(torch.tensor([True, False, True, True]), 2).tolist()
+    [0, 2]
 
-    def __init__(self, places: Places, tokens: Sequence[int], *, natural: bool, zeros: bool) -> None:
-        self.places, self.natural, self.zeros = places, natural, zeros
-        self.tokens, self.place, self.fault = tokens, 0, ""
-
-    def symbol(self, kind: int) -> None:
-        wanted = symbol(kind)
-        if self._next() == self.places.id(wanted):
-            self.place += 1
-            last = kind == EOS and self.place < len(self.tokens)
-            return self._blame("the tokens go on after [eos]") if last else None
-        return self._expected(self.places.name(wanted))
-
-    def number(self, which: int, closing: int) -> int:
-        """A number of one digit or more, and the symbol that closes it."""
-        start = self.place
-        while (token := self._next()) is not None and 0 <= token < self.places.vocabulary.base:
-            self.place += 1
-        digits = self.tokens[start : self.place]
-        if not digits:
-            self._expected(f"a digit of {self._name(which)}")
-            return 0
-        digits = digits[::-1] if self.natural else digits
-        self.symbol(closing)
-        if len(digits) > 1 and digits[-1] == 0 and not self.zeros:
-            self._blame(f"{self._name(which)} has a zero before its leading digit")
-        return self.places.value(digits)
-
-    def _name(self, which: int) -> str:
-        return ("a", "b", "the answer")[which - 1]
-
-    def _next(self) -> int | None:
-        return self.tokens[self.place] if self.place < len(self.tokens) else None
-
-    def _expected(self, name: str) -> None:
-        token = self._next()
-        if token is None:
-            return self._blame(f"the tokens end where {name} should stand")
-        return self._blame(f"{self.places.vocabulary.shown(token)} stands where {name} should")
-
-    def _blame(self, reason: str) -> None:
-        self.fault = self.fault or reason
+    present is bool [..., S]; the result is int64 [..., width].
+    """
+    slots = present.shape[-1]
+    # What is absent, or too far right, goes to one place more, which is cut off.
+    place = torch.where(present, present.cumsum(-1) - 1, width).clamp(max=width)
+    order = torch.full((*present.shape[:-1], width + 1), slots, device=present.device)
+    number = torch.arange(slots, device=present.device).expand_as(place)
+    return order.scatter(-1, place, number)[..., :width]
 
 
 def digit_lengths(digits: Tensor) -> Tensor:
@@ -144,8 +103,7 @@ def digit_lengths(digits: Tensor) -> Tensor:
 
 def all_reversed(task: Task, operand_width: int, answer_width: int) -> NaturalLength:
     """`12+345=357` is written `21+543=753`."""
-    places = problem(operand_width, number(C, answer_width))
-    return NaturalLength(Places(task, operand_width, answer_width, places))
+    return NaturalLength(task, operand_width, answer_width)
 
 
 class Level:
@@ -167,8 +125,7 @@ class Level:
 def level(task: Task, operand_width: int, answer_width: int) -> NaturalLength:
     """`12+345=357` is written `210+543=7530`: as wide as its longer operand, which is how position coupling was
     published. Every column of a sum then has a digit of either operand, or of none."""
-    places = Places(task, operand_width, answer_width, problem(operand_width, number(C, answer_width)))
-    return NaturalLength(places, written=Level(task, operand_width, answer_width))
+    return NaturalLength(task, operand_width, answer_width, written=Level(task, operand_width, answer_width))
 
 
 def plain(task: Task, operand_width: int, answer_width: int) -> NaturalLength:
@@ -177,5 +134,4 @@ def plain(task: Task, operand_width: int, answer_width: int) -> NaturalLength:
     The significance of an answer's digit depends on how many follow, so nothing that a model is told while it
     writes may depend on it: encodings that number tokens by significance do not go with this layout.
     """
-    places = problem(operand_width, number(C, answer_width, natural=True), natural=True)
-    return NaturalLength(Places(task, operand_width, answer_width, places), natural=True)
+    return NaturalLength(task, operand_width, answer_width, natural=True)

@@ -12,9 +12,9 @@ from lengthwise.evaluation.anatomy import NO_DIGIT, dissect, measure_anatomy
 from lengthwise.evaluation.attention import attention_weights
 from lengthwise.evaluation.score import Subject
 from lengthwise.evaluation.written import written_digits
-from lengthwise.experiments.assess import few_rows, measured_members
-from lengthwise.experiments.build import build
 from lengthwise.model.positions import number_tokens
+from lengthwise.runs.assess import few_rows, measured_members
+from lengthwise.runs.build import build
 from lengthwise.tokens.layouts.places import A, B, C
 
 LAYOUTS = [

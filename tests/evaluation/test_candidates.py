@@ -15,9 +15,9 @@ from lengthwise.evaluation.score import Subject
 from lengthwise.evaluation.seen import MeasuredMember
 from lengthwise.evaluation.steps import measure_steps
 from lengthwise.evaluation.strata import Drawing, chain_strata, measure_strata
-from lengthwise.experiments.launch import train
 from lengthwise.model.positions import find_encoding
 from lengthwise.records.view import RunView
+from lengthwise.runs.launch import train
 from lengthwise.theory.carries import longest_chain
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.layouts import build_layout

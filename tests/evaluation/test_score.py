@@ -12,9 +12,9 @@ from lengthwise.evaluation.problems import Problems
 from lengthwise.evaluation.references import reference_answers
 from lengthwise.evaluation.score import Subject, score
 from lengthwise.evaluation.seen import MeasuredMember, seen_share
-from lengthwise.experiments.assess import Assessment, assess_decoded, domain_rows, measured_members
-from lengthwise.experiments.build import Parts, build, training_steps
 from lengthwise.model.positions import find_encoding
+from lengthwise.runs.assess import Assessment, assess_decoded, domain_rows, measured_members
+from lengthwise.runs.build import Parts, build, training_steps
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.digits import from_ints

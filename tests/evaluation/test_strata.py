@@ -11,9 +11,9 @@ from lengthwise.errors import InputError
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.evaluation.sets import SETS, alternating, carry, lopsided
 from lengthwise.evaluation.strata import PAIR_LENGTHS, Drawing, chain_strata, pair_lengths, pair_strata
-from lengthwise.experiments.assess import Assessment, domain_rows
-from lengthwise.experiments.build import Parts, build
 from lengthwise.model.positions import find_encoding
+from lengthwise.runs.assess import Assessment, domain_rows
+from lengthwise.runs.build import Parts, build
 from lengthwise.theory.carries import chain_counts, longest_chain
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.digits import to_ints

@@ -5,10 +5,10 @@ import pytest
 import torch
 from fakes import TheoryModel, tiny_config
 
-from lengthwise.experiments.build import build
-from lengthwise.experiments.load import Run
 from lengthwise.explorer.ask import dependence, sheet, spell
 from lengthwise.records.folder import RunFolder
+from lengthwise.runs.build import build
+from lengthwise.runs.load import Run
 from lengthwise.theory.hypotheses import Hypothesis
 
 LAYOUTS = [

@@ -8,9 +8,9 @@ from test_ask import LAYOUTS, untrained
 
 from lengthwise.errors import InputError
 from lengthwise.evaluation.attention import attention_weights
-from lengthwise.experiments.load import Run
 from lengthwise.explorer import ask
 from lengthwise.explorer.ask import answer_within, attended, attention, noticeable, sheet, spell
+from lengthwise.runs.load import Run
 
 
 def by_place() -> Run:

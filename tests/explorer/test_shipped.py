@@ -14,9 +14,9 @@ from lengthwise.evaluation.attention import watch
 from lengthwise.evaluation.problems import Problems
 from lengthwise.evaluation.score import Subject
 from lengthwise.evaluation.strata import right_answers
-from lengthwise.experiments.load import load
 from lengthwise.model.positions import number_tokens
 from lengthwise.records.folder import RunFolder
+from lengthwise.runs.load import load
 from lengthwise.shipped import shipped_models
 from lengthwise.tokens.digits import from_ints
 

@@ -7,10 +7,10 @@ import torch
 from fakes import tiny_config
 
 from lengthwise.errors import InputError
-from lengthwise.experiments import launch
-from lengthwise.experiments.build import build, training_data, training_steps
-from lengthwise.experiments.launch import train
 from lengthwise.records.files import read_json
+from lengthwise.runs import launch
+from lengthwise.runs.build import build, training_data, training_steps
+from lengthwise.runs.launch import train
 from lengthwise.training.checkpoint import load_state, load_tensors, save_checkpoint
 from lengthwise.training.optimizer import learning_rate_factor
 from lengthwise.training.steps import answer_losses

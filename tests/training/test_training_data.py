@@ -8,7 +8,7 @@ from fakes import tiny_config
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from lengthwise.errors import InputError
-from lengthwise.experiments.build import build, training_data, training_layout, training_steps
+from lengthwise.runs.build import build, training_data, training_layout, training_steps
 from lengthwise.tokens.layouts import LAYOUTS, Problem
 from lengthwise.tokens.reserve import is_reserved
 from lengthwise.tokens.sampling import Member, Sampler

@@ -15,7 +15,7 @@ from lengthwise.errors import InputError
 from lengthwise.report.tables import new_table
 
 if TYPE_CHECKING:
-    from lengthwise.experiments.load import Answer
+    from lengthwise.runs.load import Answer
 
 LONG = 20
 """Digits of an answer that no longer fits into a column of a table."""
@@ -42,7 +42,7 @@ class Ask:
     """Print JSON."""
 
     def run(self) -> None:
-        from lengthwise.experiments.load import load
+        from lengthwise.runs.load import load
 
         run = load(self.run_folder, device=self.device)
         task, base = run.config.task_object, run.config.base

@@ -11,8 +11,8 @@ from rich.markup import escape
 
 from lengthwise.commands.train import starting_config
 from lengthwise.errors import InputError
-from lengthwise.experiments.config import RunConfig
 from lengthwise.report.tables import new_table
+from lengthwise.runs.config import RunConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +44,9 @@ class BenchCommand:
         return cls(config=config, preset=preset, size=size)
 
     def run(self) -> None:
-        from lengthwise.experiments.bench import bench
-        from lengthwise.experiments.build import choose_device
-        from lengthwise.experiments.environment import environment
+        from lengthwise.runs.bench import bench
+        from lengthwise.runs.build import choose_device
+        from lengthwise.runs.environment import environment
 
         if self.members < 1:
             raise InputError(f"members is {self.members}: allowed is 1 or more")
@@ -86,8 +86,8 @@ class BenchCommand:
         )
 
     def _show_profile(self) -> None:
-        from lengthwise.experiments.bench import profile_steps
-        from lengthwise.experiments.build import choose_device
+        from lengthwise.runs.bench import profile_steps
+        from lengthwise.runs.build import choose_device
 
         configs = [self.config.changed(seed=self.config.seed + k) for k in range(self.members)]
         rows = profile_steps(configs, choose_device(self.device))

@@ -15,7 +15,7 @@ from lengthwise.report.run_tables import STYLES, row_verdict, verdict_json
 from lengthwise.report.tables import EXACT, MARKS, new_table, percent
 
 if TYPE_CHECKING:
-    from lengthwise.experiments.config import RunConfig
+    from lengthwise.runs.config import RunConfig
 
 INTRODUCTION = """\
 Will a transformer that learned arithmetic on numbers of 1 and 2 digits get 3 digits right? It depends on the task
@@ -51,10 +51,10 @@ class Demo:
     """Print the rows as JSON."""
 
     def run(self) -> None:
-        from lengthwise.experiments.demo import demo_configs
-        from lengthwise.experiments.launch import train
         from lengthwise.records.view import RunView
         from lengthwise.report.page import Report
+        from lengthwise.runs.demo import demo_configs
+        from lengthwise.runs.launch import train
 
         console = Console(highlight=False, stderr=self.json)
         console.print(INTRODUCTION, soft_wrap=True)

@@ -36,8 +36,6 @@ class Evaluate:
     """Print the records as JSON."""
 
     def run(self) -> None:
-        from lengthwise.experiments.evaluate import evaluate
-        from lengthwise.experiments.load import find_run, folder_config
         from lengthwise.report.run_tables import (
             DEPENDENCE_LEGEND,
             DETAIL_LEGEND,
@@ -49,6 +47,8 @@ class Evaluate:
             verdict_json,
             verdict_table,
         )
+        from lengthwise.runs.evaluate import evaluate
+        from lengthwise.runs.load import find_run, folder_config
 
         found = evaluate(
             self.run_folder,

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from lengthwise.errors import InputError
-from lengthwise.experiments.recipes import RECIPES, Recipe, Setting, find_recipes
+from lengthwise.runs.recipes import RECIPES, Recipe, Setting, find_recipes
 
 OUT = {("full", "fast"): "runs/full", ("full", "paper"): "runs/paper", ("laptop", "fast"): "runs/laptop"}
 
@@ -60,12 +60,12 @@ class Reproduce:
         return None
 
     def _reproduce(self, recipe: Recipe, setting: Setting, out: Path, console: Console) -> dict[str, Any]:
-        from lengthwise.experiments.reproduce import Order, reproduce
         from lengthwise.records.view import RunView
         from lengthwise.report.collection import Collection
         from lengthwise.report.formats import terminal
         from lengthwise.report.recipe_tables import tables_of
         from lengthwise.report.run_tables import row_json, row_table
+        from lengthwise.runs.reproduce import Order, reproduce
 
         small = " (in small)" if setting.laptop else ""
         console.print(f"[bold]{recipe.name}[/]: {escape(recipe.purpose)}{small}", soft_wrap=True)

@@ -12,9 +12,9 @@ from rich.console import Console
 
 from lengthwise.arithmetic import OPERATIONS
 from lengthwise.errors import InputError
-from lengthwise.experiments.config import RunConfig, completed
-from lengthwise.experiments.recipes import PRESETS, preset
 from lengthwise.model.config import SIZES
+from lengthwise.runs.config import RunConfig, completed
+from lengthwise.runs.recipes import PRESETS, preset
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +48,8 @@ class Train:
         return cls(config=config, preset=start, size=size)
 
     def run(self) -> None:
-        from lengthwise.experiments.launch import Claim, train_claims
         from lengthwise.records.folder import RunFolder
+        from lengthwise.runs.launch import Claim, train_claims
 
         if self.dry_run:
             return self._show_costs()
@@ -83,15 +83,15 @@ class Train:
         return console.print(f"Run folder: {path}", soft_wrap=True)
 
     def _show_samples(self, path: Path, console: Console) -> None:
-        from lengthwise.experiments.samples import counts_text
         from lengthwise.records.files import read_json
+        from lengthwise.runs.samples import counts_text
 
         # Runs of earlier versions do not tell.
         if "samples" in (status := read_json(path / "status.json")):
             console.print(f"Trained on a fixed set: {counts_text(status['samples'])}")
 
     def _show_costs(self) -> None:
-        from lengthwise.experiments.costs import costs
+        from lengthwise.runs.costs import costs
 
         found = costs(self.config, self.device)
         if self.json:

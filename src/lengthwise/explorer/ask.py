@@ -23,7 +23,6 @@ from lengthwise.evaluation.failures import answer_tokens, decode, prepare
 from lengthwise.evaluation.problems import Problems
 from lengthwise.evaluation.score import Subject
 from lengthwise.evaluation.strata import right_answers
-from lengthwise.experiments.load import Run
 from lengthwise.explorer.bounds import (
     ANSWER_SECONDS,
     LEAST_ATTENTION,
@@ -34,6 +33,7 @@ from lengthwise.explorer.bounds import (
     read_number,
 )
 from lengthwise.explorer.schema import Attention, Cause, Dependence
+from lengthwise.runs.load import Run
 from lengthwise.tokens.digits import from_ints
 from lengthwise.tokens.layouts.places import A, B, C
 

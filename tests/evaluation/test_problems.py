@@ -12,7 +12,9 @@ CPU = torch.device("cpu")
 
 def make(text, base=10, seeds=(1, 2), width=None, count=300):
     domain = Domain.parse(text, base)
-    return domain, problems.test_problems(domain, seeds, width or domain.length, count, CPU)
+    return domain, problems.test_problems(
+        domain, problems.Drawing(seeds, width or domain.length, base, count, CPU)
+    )
 
 
 def pairs(made, k, base=10):
@@ -24,7 +26,7 @@ def pairs(made, k, base=10):
 )
 def test_a_small_domain_is_taken_whole(text, base):
     domain, made = make(text, base, width=5)
-    assert made.selection == "enumerated" and made.domain == text
+    assert made.selection == "enumerated" and (made.name, made.domain) == (text, domain)
     assert made.a.shape == made.b.shape == (2, domain.size, 5)
     for k in range(2):
         found = pairs(made, k, base)
@@ -113,7 +115,7 @@ def test_given_problems(tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text("12 345\n0 7\n")
     made = problems.given_problems(path, Task.parse("add"), members=3, width=4, device=CPU)
-    assert (made.domain, made.selection) == ("mine.txt", "given")
+    assert (made.name, made.selection) == ("mine.txt", "given")
     assert made.a.shape == (3, 2, 4)
     assert all(pairs(made, k) == [(12, 345), (0, 7)] for k in range(3))
 

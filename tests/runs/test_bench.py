@@ -5,7 +5,7 @@ import json
 import torch
 
 from lengthwise.cli import main
-from lengthwise.runs.bench import bench, profile_steps
+from lengthwise.runs.costs import bench, profile_steps
 from lengthwise.runs.recipes import paper
 
 CPU = torch.device("cpu")

@@ -1,6 +1,7 @@
 """What a run measures through training and after it, and what it says where it cannot."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,9 +12,10 @@ from lengthwise.errors import InputError
 from lengthwise.records.dependence import run_dependence
 from lengthwise.records.learning_order import learning_order
 from lengthwise.records.view import RunView
-from lengthwise.runs import assess, launch, samples
-from lengthwise.runs.build import Parts, build
-from lengthwise.runs.evaluate import evaluate
+from lengthwise.runs import evaluate as evaluating
+from lengthwise.runs import launch
+from lengthwise.runs.build import build, fixed_set
+from lengthwise.runs.evaluate import Assessment, assess_held_out, evaluate
 from lengthwise.runs.launch import train
 
 CPU = torch.device("cpu")
@@ -25,6 +27,12 @@ def folder(tmp_path_factory):
     config = tiny_config(evaluation=FULL, test="D1..4", data={"samples": 60})
     (folder,) = train(config, tmp_path_factory.mktemp("runs"), device="cpu")
     return folder
+
+
+def perfect(configs, names=None):
+    """A stack that is always right, in place of a trained one."""
+    stack = build(configs, CPU, names)
+    return replace(stack, model=PerfectModel(stack.layout, [config.task_object for config in configs]))
 
 
 def kinds(records):
@@ -61,10 +69,9 @@ def test_interim_evaluations_are_samples_and_the_last_is_whole(folder):
 
 def test_dynamics_at_every_evaluation():
     config = tiny_config(evaluation=FULL, test="D1..4")
-    parts = build([config], CPU)
-    fake = Parts([config], parts.layout, parts.encoding, PerfectModel(parts.layout, [config.task_object]))
+    fake = perfect([config])
     for detail in (False, True):
-        records = assess.Assessment(fake, ["r"])([6], detail=detail)
+        records = Assessment(fake)([6], detail=detail)
         found = {r.metric: r for r in records if r.metric.startswith("r2")}
         assert list(found) == ["r2:1", "r2:2", "r2:3"], "as many as sums of training have digits"
         assert {(r.domain, r.total, r.mode) for r in found.values()} == {("D2", 50, "decoded")}
@@ -72,8 +79,8 @@ def test_dynamics_at_every_evaluation():
 
 
 def test_fewer_problems_at_the_end_mean_fewer_before():
-    parts = build([tiny_config(test="D6", evaluation={"problems": 30})], CPU)
-    assert {r.total for r in assess.Assessment(parts, ["r"])([0], detail=False) if r.domain == "D6"} == {30}
+    stack = build([tiny_config(test="D6", evaluation={"problems": 30})], CPU)
+    assert {r.total for r in Assessment(stack)([0], detail=False) if r.domain == "D6"} == {30}
 
 
 def test_status_tells_seconds_apart_and_what_the_samples_were(folder):
@@ -96,25 +103,22 @@ def test_held_out_problems_of_members_that_differ():
     configs = [
         tiny_config(train=train, seed=k, data=data, test="D1..4") for k, train in enumerate(("D2", "D1+D3"))
     ]
-    parts = build(configs, CPU)
-    fake = Parts(
-        configs, parts.layout, parts.encoding, PerfectModel(parts.layout, [c.task_object for c in configs])
-    )
-    sets = [samples.fixed_set(config) for config in configs]
-    records = samples.assess_held_out(fake, assess.measured_members(fake, ["one", "two"], [3, 3]), sets)
+    fake = perfect(configs, ["one", "two"])
+    members, sets = fake.members([3, 3]), [fixed_set(config) for config in configs]
+    records = assess_held_out(fake, members, sets)
     found = {(r.run, r.domain, r.correct, r.total, r.seen) for r in records if r.metric == "exact"}
     assert found == {("one", "D2 (held out)", 7, 7, 0.0), ("two", "D1+D3 (held out)", 10, 10, 0.0)}
-    assert samples.assess_held_out(fake, assess.measured_members(fake, ["one", "two"], [3, 3]), [None, None]) == []
+    assert assess_held_out(fake, members, [None, None]) == []
 
 
 def test_each_member_reads_its_own_held_out_problems(monkeypatch):
     asked = []
-    monkeypatch.setattr(samples, "measure", lambda s, m, given, detail: asked.extend(given) or [])
+    monkeypatch.setattr(evaluating, "measure", lambda s, m, given, detail: asked.extend(given) or [])
     configs = [tiny_config(seed=seed, data={"samples": 60}) for seed in (1, 2)]
-    sets = [samples.fixed_set(config) for config in configs]
-    parts = build(configs, CPU)
-    samples.assess_held_out(parts, assess.measured_members(parts, ["one", "two"], [0, 0]), sets)
-    row = asked[0].row
+    sets = [fixed_set(config) for config in configs]
+    stack = build(configs, CPU)
+    assess_held_out(stack, stack.members([0, 0]), sets)
+    row = asked[0]
     assert not torch.equal(row.problems.a[0], row.problems.a[1])
     for k, fixed in enumerate(sets):
         assert torch.equal(row.problems.a[k], fixed.test[0]) and torch.equal(row.problems.b[k], fixed.test[1])
@@ -157,9 +161,9 @@ def test_out_of_memory_is_one_line(tmp_path, monkeypatch, message):
     def full(*arguments, **options):
         raise kind(message)
 
-    monkeypatch.setattr(assess.Assessment, "__call__", full)
+    monkeypatch.setattr(Assessment, "__call__", full)
     config = tiny_config()
-    with pytest.raises(InputError, match=r"out of memory: .*--training\.batch.*--evaluation\.problems"):
+    with pytest.raises(InputError, match=r"out of memory; try .*--training\.batch.*--evaluation\.problems"):
         train(config, tmp_path, device="cpu")
     status = json.loads((tmp_path / config.name / "status.json").read_text())
     assert status["status"] == "failed" and "out of memory" in status["reason"]
@@ -172,7 +176,7 @@ def test_other_errors_are_not_hidden(tmp_path, monkeypatch):
     def broken(*arguments, **options):
         raise RuntimeError("something else")
 
-    monkeypatch.setattr(assess.Assessment, "__call__", broken)
+    monkeypatch.setattr(Assessment, "__call__", broken)
     with pytest.raises(RuntimeError, match="something else"):
         train(tiny_config(), tmp_path, device="cpu")
 

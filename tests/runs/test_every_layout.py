@@ -93,15 +93,15 @@ def test_unlike_lengths_of_training_are_not_packed_together():
 def test_answers_are_as_wide_in_training_as_in_evaluation():
     """Also where one operand is short throughout training, and more digits than needed are written."""
     config = tiny_config(task="mul", train="1..2x1", test="1..4x1", layout="level")
-    parts = build([config], torch.device("cpu"))
-    texts = {parts.layout.render(ids) for ids in training_data(parts, 500)(0).ids[0]}
+    stack = build([config], torch.device("cpu"))
+    texts = {stack.layout.render(ids) for ids in training_data(stack, 500)(0).ids[0]}
     assert "[bos]22*20=1210;[eos]" in texts, "8 * 2 = 16"
     for text in texts:
-        problem = parts.layout.parse(text)
+        problem = stack.layout.parse(text)
         assert isinstance(problem, Problem)
-        widths = parts.layout.operand_width, parts.layout.operand_width, parts.layout.answer_width
+        widths = stack.layout.operand_width, stack.layout.operand_width, stack.layout.answer_width
         numbers = (from_ints([n], width, 3) for n, width in zip(problem, widths, strict=True))
-        assert parts.layout.render(parts.layout.encode(*numbers).ids[0]) == text
+        assert stack.layout.render(stack.layout.encode(*numbers).ids[0]) == text
 
 
 def test_level_answers_of_unlike_tasks_are_not_packed_together():
@@ -129,9 +129,9 @@ def test_a_member_of_a_stack_loads_alone(tmp_path):
 def test_training_is_as_long_as_training_needs():
     """Problems of up to 2 digits in training, 40 in testing; positions are there for both."""
     config = tiny_config(encoding="learned", layout="reversed", test="D40")
-    parts = build([config], torch.device("cpu"))
-    assert training_data(parts, 8)(0).ids.shape[-1] == 12
-    assert parts.layout.length == parts.model.encoding.rows == 126
+    stack = build([config], torch.device("cpu"))
+    assert training_data(stack, 8)(0).ids.shape[-1] == 12
+    assert stack.layout.length == stack.model.encoding.rows == 126
 
 
 def test_positions_reach_to_the_end_of_a_row():
@@ -145,7 +145,7 @@ def test_training_draws_from_all_positions_that_longer_operands_will_need():
     """Where problems have their natural lengths, those of training leave most of the table to the offset."""
     changes = {"encoding": "coupled", "layout": "reversed", "model": {"context": 20}}
     config = tiny_config(train="D1..2", test="D1..10", **changes)
-    parts = build([config], torch.device("cpu"))
-    positions = training_data(parts, 4_000)(0).positions
+    stack = build([config], torch.device("cpu"))
+    positions = training_data(stack, 4_000)(0).positions
     assert positions.max() == 19
     assert set(range(20)) == set(positions.unique().tolist())

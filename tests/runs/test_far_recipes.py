@@ -36,8 +36,8 @@ def tiny(config):
 @pytest.mark.parametrize("name", FAR)
 def test_every_model_can_be_built_and_is_small(name, setting):
     for config in rows(name, setting).values():
-        parts = build([config], torch.device("cpu"))
-        assert parts.model.parameter_count() < 5_000_000
+        stack = build([config], torch.device("cpu"))
+        assert stack.model.parameter_count() < 5_000_000
         by_place_alone = config.model.place_attention and not config.model.token_heads
         layout = "level" if by_place_alone else "reversed"
         assert config.data.sampling == "balanced" and config.resolved_layout == layout

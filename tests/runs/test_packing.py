@@ -10,16 +10,16 @@ from lengthwise.records.files import read_json
 from lengthwise.records.folder import RunFolder
 from lengthwise.runs import launch
 from lengthwise.runs.build import build
-from lengthwise.runs.launch import Claim, stacks, train
+from lengthwise.runs.launch import Job, stacks, train
 from lengthwise.training.checkpoint import load_state, save_checkpoint
 
 
-def claims(configs, root):
-    return [Claim(config, RunFolder(root / f"{number}")) for number, config in enumerate(configs)]
+def jobs(configs, root):
+    return [Job(config, RunFolder(root / f"{number}")) for number, config in enumerate(configs)]
 
 
 def sizes(configs, root):
-    return sorted(len(stack) for stack in stacks(claims(configs, root)))
+    return sorted(len(stack) for stack in stacks(jobs(configs, root)))
 
 
 def tensors(folder):
@@ -73,11 +73,11 @@ def test_muon_in_a_stack(tmp_path):
 
 
 def test_a_member_that_breaks_fails_and_the_other_is_done(tmp_path, monkeypatch):
-    def broken(configs, device):
-        parts = build(configs, device)
+    def broken(configs, device, names):
+        stack = build(configs, device, names)
         with torch.no_grad():
-            parts.model.tokens.weight[0] = float("nan")
-        return parts
+            stack.model.tokens.weight[0] = float("nan")
+        return stack
 
     monkeypatch.setattr(launch, "build", broken)
     first, second = train([tiny_config(seed=seed) for seed in (1, 2)], tmp_path)
@@ -101,13 +101,13 @@ def test_what_is_packed_together(tmp_path):
 
 
 def test_runs_at_different_steps_are_not_packed_together(tmp_path):
-    made = claims([tiny_config(seed=seed) for seed in range(4)], tmp_path)
-    for claim, step in zip(made, (4, 8, 4, None), strict=True):
+    made = jobs([tiny_config(seed=seed) for seed in range(4)], tmp_path)
+    for job, step in zip(made, (4, 8, 4, None), strict=True):
         if step is not None:
-            claim.folder.checkpoint_path.mkdir(parents=True)
+            job.folder.checkpoint_path.mkdir(parents=True)
             facts = {"step": step, "finished": False, "seconds": 0.0, "records_size": 0}
-            save_checkpoint(claim.folder.checkpoint_path, {"w": torch.zeros(1)}, **facts)
-    assert [[claim.config.seed for claim in stack] for stack in stacks(made)] == [[0, 2], [1], [3]]
+            save_checkpoint(job.folder.checkpoint_path, {"w": torch.zeros(1)}, **facts)
+    assert [[job.config.seed for job in stack] for stack in stacks(made)] == [[0, 2], [1], [3]]
 
 
 def test_finished_runs_are_left_out_and_the_rest_trains(tmp_path):

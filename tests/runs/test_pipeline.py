@@ -1,18 +1,20 @@
 """From a model to verdicts, through files, with models that compute a known function."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 import torch
 from fakes import PerfectModel, TheoryModel, tiny_config
 
+from lengthwise.evaluation.measure import measure_decoded
 from lengthwise.evaluation.problems import Problems
 from lengthwise.model.positions import find_encoding
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.verdicts import verdicts
 from lengthwise.records.view import RunView
-from lengthwise.runs.assess import Assessment, assess_decoded, domain_rows, given_row, measured_members
-from lengthwise.runs.build import Parts, build
+from lengthwise.runs.build import Stack, build
+from lengthwise.runs.evaluate import Assessment, domain_rows, given_row
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.digits import from_ints
 from lengthwise.tokens.layouts import build_layout
@@ -29,13 +31,13 @@ def config_for(encoding, **changes):
 def impostor(config, hypothesis):
     layout = build_layout("padded", config.task_object, config.operand_width, config.answer_width)
     model = TheoryModel(layout, [config.task_object], [Hypothesis.parse(hypothesis)])
-    return Parts([config], layout, find_encoding(config.encoding), model)
+    return Stack(model, layout, find_encoding(config.encoding), [config], [config.name])
 
 
-def judged(config, parts, folder):
+def judged(config, stack, folder):
     """Assess, write, read back, judge: rows by domain."""
     run = RunFolder.claim(folder / config.name, config.model_dump(mode="json"), {})
-    run.append(Assessment(parts, [config.name])([24], detail=True))
+    run.append(Assessment(stack)([24], detail=True))
     return {str(row.prediction.domain): row for row in RunView(run).verdicts()}
 
 
@@ -96,8 +98,8 @@ def test_members_of_a_stack_are_judged_each_by_its_own_theory():
     layout = build_layout("padded", configs[0].task_object, 6, 12)
     tasks = [config.task_object for config in configs]
     model = TheoryModel(layout, tasks, [Hypothesis.parse("truncated:2"), TRUTH])
-    parts = Parts(configs, layout, find_encoding("learned"), model)
-    records = Assessment(parts, ["sum", "product"])([3, 3], detail=False)
+    stack = Stack(model, layout, find_encoding("learned"), configs, ["sum", "product"])
+    records = Assessment(stack)([3, 3], detail=False)
     assert {(r.run, r.seed, r.task, r.step) for r in records} == {
         ("sum", 0, "add", 3),
         ("product", 1, "mul%9", 3),
@@ -110,8 +112,8 @@ def test_members_of_a_stack_are_judged_each_by_its_own_theory():
 
 
 def test_up_to_the_trained_length_truth_and_truncated_have_equal_counts():
-    parts = build([config_for("learned", seed=seed) for seed in (1, 2)], CPU)
-    records = Assessment(parts, ["one", "two"])([0, 0], detail=False)
+    stack = build([config_for("learned", seed=seed) for seed in (1, 2)], CPU, ["one", "two"])
+    records = Assessment(stack)([0, 0], detail=False)
     for run in ("one", "two"):
         for domain in ("D1", "D2"):
             found = {
@@ -125,16 +127,15 @@ def test_up_to_the_trained_length_truth_and_truncated_have_equal_counts():
 def test_denominators_are_fixed(tmp_path):
     """A model that writes nonsense is wrong on every problem, and none is dropped."""
     config = config_for("learned")
-    parts = impostor(config, "truth")
-    perfect = parts.model
+    stack = impostor(config, "truth")
 
     class Nonsense(PerfectModel):
         def __call__(self, ids, positions, *, tail, cache=None):
             return super().__call__(ids, positions, tail=tail, cache=cache).roll(1, -1)
 
-    parts = Parts([config], parts.layout, parts.encoding, Nonsense(parts.layout, perfect.tasks))
-    forced = Assessment(parts, ["r"])([0], detail=True)
-    decoded = assess_decoded(parts, measured_members(parts, ["r"], [0]), domain_rows(parts))
+    stack = replace(stack, model=Nonsense(stack.layout, stack.model.tasks))
+    forced = Assessment(stack)([0], detail=True)
+    decoded = measure_decoded(stack, stack.members([0]), domain_rows(stack))
     for records in (forced, decoded):
         exact = {r.domain: (r.correct, r.total) for r in records if (r.metric, r.reference) == ("exact", "truth")}
         assert exact == {
@@ -151,13 +152,13 @@ def test_denominators_are_fixed(tmp_path):
 )
 def test_a_row_of_given_pairs(pairs, hypothesis):
     config = config_for("learned")
-    parts = impostor(config, hypothesis)
+    stack = impostor(config, hypothesis)
     a, b = (from_ints(numbers, 6, 3)[None] for numbers in zip(*pairs, strict=True))
-    row = given_row(parts, Problems("mine.txt", a, b, "given"))
-    assert [str(h) for h in row.predicted] == [hypothesis]
+    row = given_row(stack, Problems("mine.txt", a, b, "given"))
+    assert [str(h) for h in row.hypotheses] == [hypothesis]
     (record,) = [
         r
-        for r in assess_decoded(parts, measured_members(parts, ["r"], [0]), [row])
+        for r in measure_decoded(stack, stack.members([0]), [row])
         if (r.metric, r.selection) == ("exact", "given")
     ]
     task, kept = config.task_object, Hypothesis.parse(hypothesis)

@@ -21,14 +21,14 @@ FILE = "modular-addition.json"
 
 @pytest.fixture(autouse=True)
 def trained_at_once(monkeypatch):
-    def train(claims, **_):
-        for claim in claims:
-            if claim.folder.status() != "done":
+    def train(jobs, **_):
+        for job in jobs:
+            if job.folder.status() != "done":
                 time.sleep(0.2)
-                RunFolder.claim(claim.folder.path, claim.config.model_dump(mode="json"), FACTS).set_status("done")
-        return [claim.folder for claim in claims]
+                RunFolder.claim(job.folder.path, job.config.model_dump(mode="json"), FACTS).set_status("done")
+        return [job.folder for job in jobs]
 
-    monkeypatch.setattr(module, "train_claims", train)
+    monkeypatch.setattr(module, "train_jobs", train)
 
 
 def noted(row, out):

@@ -273,7 +273,7 @@ def test_a_cooldown_goes_on_where_a_crash_left_it(tmp_path, monkeypatch):
     """Learned at step 2, the run ends at step 8, whether or not it dies after the checkpoint of step 3."""
     training = {**WSD, "cooldown": 6, "evaluate_every": 2, "checkpoint_every": 3}
     config = tiny_config(training=training)
-    learned_once = lambda parts, names, records: [1.0 if records[0].step == 2 else 0.0]  # noqa: E731
+    learned_once = lambda stack, records: [1.0 if records[0].step == 2 else 0.0]  # noqa: E731
     monkeypatch.setattr(launch, "training_accuracies", learned_once)
     (whole,) = train(config, tmp_path / "whole", device="cpu")
 

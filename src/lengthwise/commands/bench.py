@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated
 
 import tyro
@@ -44,9 +44,8 @@ class BenchCommand:
         return cls(config=config, preset=preset, size=size)
 
     def run(self) -> None:
-        from lengthwise.runs.bench import bench
-        from lengthwise.runs.build import choose_device
-        from lengthwise.runs.environment import environment
+        from lengthwise.runs.costs import bench
+        from lengthwise.runs.environment import choose_device, environment
 
         if self.members < 1:
             raise InputError(f"members is {self.members}: allowed is 1 or more")
@@ -58,7 +57,7 @@ class BenchCommand:
         found = bench(self.config, device, members=self.members, seconds=self.seconds)
         if self.json:
             facts = {"config": self.config.model_dump(mode="json"), "environment": environment(device)}
-            return print(json.dumps({**found.as_json(), **facts}, indent=2))
+            return print(json.dumps({**asdict(found), **facts}, indent=2))
         console = Console(highlight=False)
         best = found.ceilings
         console.print(
@@ -86,8 +85,8 @@ class BenchCommand:
         )
 
     def _show_profile(self) -> None:
-        from lengthwise.runs.bench import profile_steps
-        from lengthwise.runs.build import choose_device
+        from lengthwise.runs.costs import profile_steps
+        from lengthwise.runs.environment import choose_device
 
         configs = [self.config.changed(seed=self.config.seed + k) for k in range(self.members)]
         rows = profile_steps(configs, choose_device(self.device))

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
@@ -49,7 +49,7 @@ class Train:
 
     def run(self) -> None:
         from lengthwise.records.folder import RunFolder
-        from lengthwise.runs.launch import Claim, train_claims
+        from lengthwise.runs.launch import Job, train_jobs
 
         if self.dry_run:
             return self._show_costs()
@@ -58,7 +58,7 @@ class Train:
         if folder.status() == "done":
             folder.refuse_other(self.config.model_dump(mode="json"), completed)
             console.print(f"{folder.path} is done already")
-        train_claims([Claim(self.config, folder)], device=self.device, mirror=self.mirror, console=console)
+        train_jobs([Job(self.config, folder)], device=self.device, mirror=self.mirror, console=console)
         return self._show_verdicts(folder.path, console)
 
     def _folder_name(self) -> str:
@@ -84,7 +84,7 @@ class Train:
 
     def _show_samples(self, path: Path, console: Console) -> None:
         from lengthwise.records.files import read_json
-        from lengthwise.runs.samples import counts_text
+        from lengthwise.runs.costs import counts_text
 
         # Runs of earlier versions do not tell.
         if "samples" in (status := read_json(path / "status.json")):
@@ -95,7 +95,7 @@ class Train:
 
         found = costs(self.config, self.device)
         if self.json:
-            return print(json.dumps(found.as_json(), indent=2))
+            return print(json.dumps(asdict(found), indent=2))
         return print(found.as_text())
 
 

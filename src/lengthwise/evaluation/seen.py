@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from lengthwise.arithmetic import Domain, Part, Task
+from lengthwise.arithmetic import Domain, Part
+from lengthwise.evaluation.subject import Member
 from lengthwise.theory.carries import chain_counts
 from lengthwise.tokens.chains import longest_chain
-from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.fixed import enumerate_pairs
 from lengthwise.tokens.reserve import into_test, is_reserved, low_digits, reserves
 from lengthwise.tokens.sampling import part_shares
@@ -21,22 +21,7 @@ CURRICULUM_STEPS = 16
 """In how many steps a falling share of zeros is followed."""
 
 
-@dataclass(frozen=True)
-class MeasuredMember:
-    """Who a record is about."""
-
-    run: str
-    seed: int
-    task: Task
-    train: Domain
-    step: int = 0
-    draws: int = 0
-    """Problems that training has drawn so far, the same one counted each time."""
-    data: DataConfig = DataConfig()  # noqa: RUF009 (frozen)
-    """How it draws them."""
-
-
-def seen_share(member: MeasuredMember, domain: Domain) -> float:
+def seen_share(member: Member, domain: Domain) -> float:
     """The share of a domain's sampled problems that training is expected to have met; none where it reserves."""
     shares = zip(domain.weights, domain.parts, strict=True)
     return sum(
@@ -47,12 +32,12 @@ def seen_share(member: MeasuredMember, domain: Domain) -> float:
     )
 
 
-def seen_share_of_pairs(member: MeasuredMember, a: Tensor, b: Tensor) -> float:
+def seen_share_of_pairs(member: Member, a: Tensor, b: Tensor) -> float:
     """The same of given pairs [N, W], whichever they are."""
     return chance_seen(member, a, b).mean().item()
 
 
-def chance_seen(member: MeasuredMember, a: Tensor, b: Tensor) -> Tensor:
+def chance_seen(member: Member, a: Tensor, b: Tensor) -> Tensor:
     """How likely training has met each pair: float64 [N]; reserved ones it never meets, nor those outside."""
     a, b = a.cpu(), b.cpu()
     if member.data.samples is not None:
@@ -63,7 +48,7 @@ def chance_seen(member: MeasuredMember, a: Tensor, b: Tensor) -> Tensor:
     return 1 - unmet.exp()
 
 
-def _phases(member: MeasuredMember) -> tuple[Tensor, Tensor]:
+def _phases(member: Member) -> tuple[Tensor, Tensor]:
     """Stretches of training [P, 1]: how many problems were drawn, and the share of free digits set to zero."""
     sparse, done = member.data.sparse_digits, 0
     phases: list[tuple[int, float]] = []
@@ -77,7 +62,7 @@ def _phases(member: MeasuredMember) -> tuple[Tensor, Tensor]:
     return draws, shares
 
 
-def _chance(member: MeasuredMember, a: Tensor, b: Tensor, shares: Tensor) -> Tensor:
+def _chance(member: Member, a: Tensor, b: Tensor, shares: Tensor) -> Tensor:
     """How likely one draw is each pair [P, N], with free digits set to zero with probability `shares` [P, 1]."""
     base, mode = member.train.base, member.data.sampling
     reserved = is_reserved(a, b, base)
@@ -158,7 +143,7 @@ def _number_chance(case: Case, operand: int, digits: Tensor, base: int, shares: 
     return free * lead * ~digits[:, length:].any(-1)
 
 
-def _met_in_fixed_set(member: MeasuredMember, a: Tensor, b: Tensor) -> Tensor:
+def _met_in_fixed_set(member: Member, a: Tensor, b: Tensor) -> Tensor:
     """Of a fixed set nine tenths are trained on, each as likely as the others to be drawn."""
     held = _held(member)
     trained = 0.9 * sum(held)
@@ -170,7 +155,7 @@ def _met_in_fixed_set(member: MeasuredMember, a: Tensor, b: Tensor) -> Tensor:
     return (chance * trained).clamp(max=0.9) * (1 - (1 - 1 / trained) ** member.draws)
 
 
-def _held(member: MeasuredMember) -> list[float]:
+def _held(member: Member) -> list[float]:
     """Problems of each part in a fixed set: its share of what was asked for, or all it has."""
     assert member.data.samples is not None
     shares = zip(member.train.weights, member.train.parts, strict=True)

@@ -1,4 +1,4 @@
-"""From configs to the objects they describe: layout, encoding, model, data."""
+"""From configs to the objects they describe: layout, model, data; and which configs can train side by side."""
 
 import json
 from collections.abc import Sequence
@@ -6,33 +6,60 @@ from dataclasses import dataclass
 
 import torch
 
-from lengthwise.errors import InputError
+from lengthwise.evaluation.problems import Drawing
+from lengthwise.evaluation.subject import Member, Subject
 from lengthwise.model.gpt import GPT
-from lengthwise.model.positions import Encoding, find_encoding
+from lengthwise.model.positions import find_encoding
 from lengthwise.runs.config import RunConfig
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.tokens.counter import derive
+from lengthwise.tokens.fixed import FixedSet
 from lengthwise.tokens.layouts import Layout, build_layout
-from lengthwise.training.data import TrainingData, TrainingMember, row_length
+from lengthwise.training.data import TrainingData, TrainingMember, problems_per_row, row_length
 from lengthwise.training.optimizer import Optimizer
 from lengthwise.training.steps import Dropout, PlainSteps, Steps
 
 
 @dataclass(frozen=True)
-class Parts:
-    """The objects of a stack. Its configs differ in what `stack_key` leaves out alone."""
+class Stack(Subject):
+    """Runs that train and are measured as one program. Their configs differ in what `stack_key` leaves out."""
 
     configs: Sequence[RunConfig]
-    layout: Layout
-    encoding: Encoding
-    model: GPT
+    names: Sequence[str]
 
     @property
-    def seeds(self) -> list[int]:
-        return [config.seed for config in self.configs]
+    def config(self) -> RunConfig:
+        """For what all of them have in common."""
+        return self.configs[0]
+
+    @property
+    def device(self) -> torch.device:
+        return self.model.device
+
+    def members(self, steps: Sequence[int]) -> list[Member]:
+        """Whom records are about, each after so many steps."""
+        per_row = problems_per_row(training_layout(self.config, self.layout), self.config.data)
+        return [
+            Member(
+                run=name,
+                seed=config.seed,
+                task=config.task_object,
+                train=config.train_domain,
+                step=step,
+                draws=step * config.training.batch * per_row,
+                data=config.data,
+            )
+            for name, config, step in zip(self.names, self.configs, steps, strict=True)
+        ]
+
+    def drawing(self, count: int) -> Drawing:
+        """How so many test problems are drawn for each of them."""
+        seeds = [config.seed for config in self.configs]
+        return Drawing(seeds, self.layout.operand_width, self.config.base, count, self.device)
 
 
-def build(configs: Sequence[RunConfig], device: torch.device) -> Parts:
+def build(configs: Sequence[RunConfig], device: torch.device, names: Sequence[str] | None = None) -> Stack:
+    """A stack with fresh weights; runs are called as their configs are unless they have other names."""
     first = configs[0]
     assert all(stack_key(config) == stack_key(first) for config in configs), "members of a stack differ"
     layout = build_layout(first.resolved_layout, first.task_object, first.operand_width, first.answer_width)
@@ -45,42 +72,55 @@ def build(configs: Sequence[RunConfig], device: torch.device) -> Parts:
         [derive(config.seed, "initialisation") for config in configs],
     )
     model.encoding.check(needed)
-    return Parts(configs, layout, model.encoding, model.to(device))
+    names = [config.name for config in configs] if names is None else names
+    return Stack(model.to(device), layout, model.encoding, configs, names)
 
 
-def training_steps(parts: Parts, *, plain: bool = False) -> Steps:
+def training_steps(stack: Stack, *, plain: bool = False) -> Steps:
     """The fastest way to train this stack where it is; `plain` asks for the readable one."""
-    config, model = parts.configs[0].training, parts.model
-    optimizer = Optimizer(model, [c.training for c in parts.configs])
-    keys = [derive(seed, "dropout") for seed in parts.seeds]
-    dropout = Dropout(keys, [c.model.dropout for c in parts.configs], model.device)
-    if plain or model.device.type != "cuda":
-        return PlainSteps(model, training_data(parts, config.batch), optimizer, config.batch, dropout)
+    configs, model, batch = stack.configs, stack.model, stack.config.training.batch
+    optimizer = Optimizer(model, [config.training for config in configs])
+    keys = [derive(config.seed, "dropout") for config in configs]
+    dropout = Dropout(keys, [config.model.dropout for config in configs], stack.device)
+    if plain or stack.device.type != "cuda":
+        return PlainSteps(model, training_data(stack, batch), optimizer, batch, dropout)
     from lengthwise.training.graph import WINDOW, GraphSteps  # noqa: PLC0415 (needs a GPU)
 
-    data = training_data(parts, WINDOW * config.batch)
-    return GraphSteps(model, data, optimizer, config.batch, dropout)
+    return GraphSteps(model, training_data(stack, WINDOW * batch), optimizer, batch, dropout)
 
 
-def training_data(parts: Parts, rows: int) -> TrainingData:
-    first = parts.configs[0]
-    layout = training_layout(first, parts.layout)
-    there = position_rows(first, positions_needed(first, parts.layout))
+def training_data(stack: Stack, rows: int) -> TrainingData:
+    config = stack.config
+    layout = training_layout(config, stack.layout)
+    there = position_rows(config, positions_needed(config, stack.layout))
     return TrainingData(
-        [TrainingMember(c.seed, c.task_object, c.train_domain) for c in parts.configs],
+        [TrainingMember(c.seed, c.task_object, c.train_domain) for c in stack.configs],
         layout,
-        parts.encoding,
-        config=first.data,
+        stack.encoding,
+        config=config.data,
         batch=rows,
-        offsets=parts.encoding.offsets(there, _positions_of(first, layout, row_length(layout, first.data))),
-        device=parts.model.device,
+        offsets=stack.encoding.offsets(there, _positions_of(config, layout, row_length(layout, config.data))),
+        device=stack.device,
     )
 
 
-def tokens_per_step(parts: Parts) -> int:
+def fixed_set(config: RunConfig) -> FixedSet | None:
+    """The set of problems that training draws from; none where its problems are fresh."""
+    samples, mode = config.data.samples, config.data.sampling
+    if samples is None:
+        return None
+    return FixedSet(config.train_domain, samples, seed=config.seed, width=config.operand_width, mode=mode)
+
+
+def sample_counts(fixed: FixedSet) -> dict[str, tuple[int, int]]:
+    """By part of a mixture: problems that are trained on, and problems held out."""
+    return {str(part): counts for part, counts in fixed.counts.items()}
+
+
+def tokens_per_step(stack: Stack) -> int:
     """Of one member, padding included."""
-    config = parts.configs[0]
-    return config.training.batch * row_length(training_layout(config, parts.layout), config.data)
+    config = stack.config
+    return config.training.batch * row_length(training_layout(config, stack.layout), config.data)
 
 
 def training_layout(config: RunConfig, layout: Layout) -> Layout:
@@ -137,23 +177,3 @@ def stack_key(config: RunConfig) -> str:
         "training": {**content["training"], **rates},
     }
     return json.dumps({**content, **own, **shape})
-
-
-def wait_for(device: torch.device) -> None:
-    """Until all work given to the device is done, as a clock must."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-
-
-def choose_device(name: str) -> torch.device:
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        raise InputError(f"unknown device {name!r}: allowed are auto, cpu, cuda") from None
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise InputError(f"device {name!r} is not there: allowed here are auto, cpu")
-    if device.type not in ("cpu", "cuda"):
-        raise InputError(f"device {name!r} is not supported: allowed are auto, cpu, cuda")
-    return device

@@ -1,8 +1,10 @@
-"""Where a run was made: versions, commit and device, for its environment.json."""
+"""Where a run is made: the device, versions and commit for its environment.json, and running out of memory."""
 
 import os
 import platform
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -10,8 +12,26 @@ from typing import Any
 import torch
 
 import lengthwise
+from lengthwise.errors import InputError
 
 LIBRARIES = ("numpy", "pydantic", "safetensors", "torch")
+
+
+def choose_device(name: str) -> torch.device:
+    there = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
+    try:
+        device = torch.device(there[-1] if name == "auto" else name)
+    except RuntimeError:
+        device = None
+    if device is None or device.type not in there:
+        raise InputError(f"device {name!r} is not available (choose from auto, {', '.join(there)})")
+    return device
+
+
+def wait_for(device: torch.device) -> None:
+    """Until all work given to the device is done, as a clock must."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
 
 
 def environment(device: torch.device) -> dict[str, Any]:
@@ -46,3 +66,19 @@ def _commit() -> str | None:
     except (OSError, subprocess.CalledProcessError):
         return None
     return ran.stdout.strip()
+
+
+@contextmanager
+def memory_errors_explained(runs: int) -> Iterator[None]:
+    """Running out of memory in work on so many runs, as one line that says what to reduce."""
+    try:
+        yield
+    except RuntimeError as error:
+        # On a CPU it is a plain RuntimeError, known by its text alone.
+        if not isinstance(error, torch.OutOfMemoryError) and "can't allocate memory" not in str(error):
+            raise
+        fewer = "" if runs == 1 else f"fewer than these {runs} runs side by side, "
+        raise InputError(
+            f"out of memory; try {fewer}a smaller --training.batch, a smaller model, shorter operands or fewer "
+            "--evaluation.problems"
+        ) from None

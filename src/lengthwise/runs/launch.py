@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import torch
@@ -19,21 +20,11 @@ from lengthwise.records.faults import fault_point
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.lock import kept
 from lengthwise.records.schema import Record
-from lengthwise.runs.assess import Assessment, measured_members, training_accuracies
-from lengthwise.runs.build import (
-    Parts,
-    build,
-    choose_device,
-    stack_key,
-    tokens_per_step,
-    training_steps,
-)
+from lengthwise.runs.build import build, fixed_set, sample_counts, stack_key, tokens_per_step, training_steps
 from lengthwise.runs.config import RunConfig, completed
-from lengthwise.runs.environment import environment
-from lengthwise.runs.memory import memory_told
-from lengthwise.runs.mirror import Mirror, check_mirror, open_mirrors
-from lengthwise.runs.progress import TrainingBar
-from lengthwise.runs.samples import assess_held_out, fixed_set, sample_counts
+from lengthwise.runs.environment import choose_device, environment, memory_errors_explained
+from lengthwise.runs.evaluate import Assessment, assess_held_out, training_accuracies
+from lengthwise.runs.progress import Mirror, TrainingBar, check_mirror, open_mirrors
 from lengthwise.training.checkpoint import (
     copy_into,
     has_checkpoint,
@@ -46,7 +37,9 @@ from lengthwise.training.trainer import Callbacks, Progress, Trainer
 
 
 @dataclass(frozen=True)
-class Claim:
+class Job:
+    """A run to train, and where."""
+
     config: RunConfig
     folder: RunFolder
 
@@ -67,62 +60,62 @@ def train(
 ) -> list[RunFolder]:
     """Train runs, each into its folder under `out`. Finished ones are left alone, interrupted ones resume."""
     configs = [config] if isinstance(config, RunConfig) else list(config)
-    claims = [Claim(c, RunFolder(Path(out) / c.name)) for c in dict.fromkeys(configs)]
-    return train_claims(claims, device=device, mirror=mirror, console=console)
+    jobs = [Job(c, RunFolder(Path(out) / c.name)) for c in dict.fromkeys(configs)]
+    return train_jobs(jobs, device=device, mirror=mirror, console=console)
 
 
-def train_claims(
-    claims: Sequence[Claim], *, device: str, mirror: str | None = None, console: Console | None = None
+def train_jobs(
+    jobs: Sequence[Job], *, device: str, mirror: str | None = None, console: Console | None = None
 ) -> list[RunFolder]:
     where = choose_device(device)
     check_mirror(mirror)
-    for claim in claims:
-        check_encoding(claim.config.model, claim.config.encoding)
+    for job in jobs:
+        check_encoding(job.config.model, job.config.encoding)
     facts = environment(where)
-    new = [claim for claim in claims if not claim.folder.path.exists()]
-    for claim in claims:
-        RunFolder.claim(claim.folder.path, claim.config.model_dump(mode="json"), facts, completed)
-    open_claims = [claim for claim in claims if claim.folder.status() != "done"]
-    with ExitStack() as keeping:
-        for claim in open_claims:
-            keeping.enter_context(kept(claim.folder.path))
-        for stack in stacks(open_claims):
-            with failures_told(stack), memory_told(len(stack)):
-                with nothing_left_of(claim for claim in stack if claim in new):
-                    mirrors = open_mirrors(mirror, [claim.folder for claim in stack])
+    new = [job for job in jobs if not job.folder.path.exists()]
+    for job in jobs:
+        RunFolder.claim(job.folder.path, job.config.model_dump(mode="json"), facts, completed)
+    unfinished = [job for job in jobs if job.folder.status() != "done"]
+    with ExitStack() as locks:
+        for job in unfinished:
+            locks.enter_context(kept(job.folder.path))
+        for stack in stacks(unfinished):
+            with failures_recorded(stack), memory_errors_explained(len(stack)):
+                with remove_new_folders_on_error(job for job in stack if job in new):
+                    mirrors = open_mirrors(mirror, [job.folder for job in stack])
                     run = StackRun(stack, where, mirrors, console or Console())
                 run.run()
-    return [claim.folder for claim in claims]
+    return [job.folder for job in jobs]
 
 
 @contextmanager
-def nothing_left_of(claims: Iterable[Claim]) -> Iterator[None]:
+def remove_new_folders_on_error(jobs: Iterable[Job]) -> Iterator[None]:
     """What cannot even be built leaves no folder behind."""
     try:
         yield
     except InputError:
-        for claim in claims:
-            shutil.rmtree(claim.folder.path)
+        for job in jobs:
+            shutil.rmtree(job.folder.path)
         raise
 
 
 @contextmanager
-def failures_told(claims: Sequence[Claim]) -> Iterator[None]:
+def failures_recorded(jobs: Sequence[Job]) -> Iterator[None]:
     """A run that cannot go on says so, and why, in its folder too."""
     try:
         yield
     except InputError as error:
-        for claim in claims:
-            if claim.folder.path.exists():
-                claim.folder.set_status("failed", reason=str(error))
+        for job in jobs:
+            if job.folder.path.exists():
+                job.folder.set_status("failed", reason=str(error))
         raise
 
 
-def stacks(claims: Sequence[Claim]) -> list[list[Claim]]:
+def stacks(jobs: Sequence[Job]) -> list[list[Job]]:
     """Runs of equal shape that stand at the same step train as one program."""
-    groups: dict[tuple[str, int], list[Claim]] = {}
-    for claim in claims:
-        groups.setdefault((stack_key(claim.config), claim.step), []).append(claim)
+    groups: dict[tuple[str, int], list[Job]] = {}
+    for job in jobs:
+        groups.setdefault((stack_key(job.config), job.step), []).append(job)
     return list(groups.values())
 
 
@@ -130,19 +123,20 @@ class StackRun:
     """One stack from where it stands to its end."""
 
     def __init__(
-        self, claims: Sequence[Claim], device: torch.device, mirrors: Sequence[Mirror], console: Console
+        self, jobs: Sequence[Job], device: torch.device, mirrors: Sequence[Mirror], console: Console
     ) -> None:
-        self.claims, self.mirrors, self.console = claims, mirrors, console
-        self.names = [claim.folder.name for claim in claims]
-        self.parts: Parts = build([claim.config for claim in claims], device)
-        self.assess = Assessment(self.parts, self.names)
-        self.trainer = Trainer(self.parts.model, training_steps(self.parts), self.parts.configs[0].training)
-        self.sets = [fixed_set(config) for config in self.parts.configs]
+        self.jobs, self.mirrors, self.console = jobs, mirrors, console
+        names = [job.folder.name for job in jobs]
+        self.stack = build([job.config for job in jobs], device, names)
+        self.assess = Assessment(self.stack)
+        self.trainer = Trainer(self.stack.model, training_steps(self.stack), self.stack.config.training)
+        self.fixed_sets = [fixed_set(job.config) for job in jobs]
         self.evaluation_seconds = 0.0
         self._resume()
 
     def run(self) -> None:
-        title = self.names[0] if len(self.names) == 1 else f"{len(self.names)} models"
+        names = self.stack.names
+        title = names[0] if len(names) == 1 else f"{len(names)} models"
         bar = TrainingBar(title, self.trainer.config.steps, self.console)
         try:
             with bar, _stop_signal() as stop:
@@ -152,7 +146,7 @@ class StackRun:
                         finish=self._finish,
                         checkpoint=self._checkpoint,
                         after_step=lambda progress: bar.step(progress, self.trainer.last_step()),
-                        stop=stop.asked,
+                        stop=stop.is_set,
                     )
                 )
         finally:
@@ -161,19 +155,19 @@ class StackRun:
         if not self.trainer.progress.finished:
             step = self.trainer.progress.step
             raise KeyboardInterrupt(f"stopped after step {step}; the same command goes on from there")
-        for k, (claim, alive) in enumerate(zip(self.claims, self.trainer.progress.alive, strict=True)):
+        for k, (job, alive) in enumerate(zip(self.jobs, self.trainer.progress.alive, strict=True)):
             if alive:
-                claim.folder.set_status("done", **self._facts(k))
+                job.folder.set_status("done", **self._facts(k))
             else:
-                claim.folder.set_status("failed", reason="the loss is no longer finite", **self._facts(k))
+                job.folder.set_status("failed", reason="the loss is no longer finite", **self._facts(k))
 
     def _facts(self, k: int) -> dict[str, Any]:
         """What status.json tells of a run that is over."""
-        progress, fixed = self.trainer.progress, self.sets[k]
+        progress, fixed = self.trainer.progress, self.fixed_sets[k]
         steps = self.trainer.steps_taken()[k]
         return {
             "step": steps,
-            "tokens": steps * tokens_per_step(self.parts),
+            "tokens": steps * tokens_per_step(self.stack),
             "seconds": round(progress.seconds, 3),
             "evaluation_seconds": round(self.evaluation_seconds, 3),
             **({} if fixed is None else {"samples": sample_counts(fixed)}),
@@ -182,15 +176,15 @@ class StackRun:
     def _resume(self) -> None:
         """Take up each member's checkpoint; without one, start its records anew."""
         whole = self.trainer.state()
-        for k, claim in enumerate(self.claims):
-            folder = claim.folder.checkpoint_path
+        for k, job in enumerate(self.jobs):
+            folder = job.folder.checkpoint_path
             if not has_checkpoint(folder):
-                claim.folder.cut_records(0)
+                job.folder.cut_records(0)
                 continue
             state = load_state(folder)
             own = {name: tensor[k : k + 1] for name, tensor in whole.items()}
             copy_into(own, load_tensors(folder, state), folder)
-            claim.folder.cut_records(state.records_size)
+            job.folder.cut_records(state.records_size)
             remove_leftovers(folder, state)
             progress = self.trainer.progress
             progress.step, progress.seconds, progress.finished = state.step, state.seconds, state.finished
@@ -200,9 +194,9 @@ class StackRun:
 
     def _evaluate(self, progress: Progress, bar: TrainingBar) -> list[float]:
         with self._timed():
-            records = self.assess([progress.step] * len(self.claims), detail=False)
+            records = self.assess([progress.step] * len(self.jobs), detail=False)
             self._record(progress, records)
-        accuracies = training_accuracies(self.parts, self.names, records)
+        accuracies = training_accuracies(self.stack, records)
         bar.evaluated(progress, accuracies)
         return accuracies
 
@@ -210,7 +204,7 @@ class StackRun:
         with self._timed():
             steps = self.trainer.steps_taken()
             records = self.assess(steps, detail=True)
-            records += assess_held_out(self.parts, measured_members(self.parts, self.names, steps), self.sets)
+            records += assess_held_out(self.stack, self.stack.members(steps), self.fixed_sets)
             self._record(progress, records)
 
     @contextmanager
@@ -222,32 +216,32 @@ class StackRun:
 
     def _record(self, progress: Progress, records: Sequence[Record]) -> None:
         fault_point("mid-evaluation")
-        losses, steps = progress.losses or [None] * len(self.claims), self.trainer.steps_taken()
-        for k, (claim, loss) in enumerate(zip(self.claims, losses, strict=True)):
+        losses, steps = progress.losses or [None] * len(self.jobs), self.trainer.steps_taken()
+        for k, (job, loss) in enumerate(zip(self.jobs, losses, strict=True)):
             if not progress.alive[k]:
                 continue
             # Of a member whose training ended earlier, an evaluation of the others tells nothing new.
-            own = [r for r in records if r.run == claim.folder.name and r.step == steps[k] and _is_number(r)]
+            own = [r for r in records if r.run == job.folder.name and r.step == steps[k] and _is_number(r)]
             if loss is not None and steps[k] == progress.step:
-                own.append(_training_loss(claim, progress, loss))
-            claim.folder.append(own)
+                own.append(_training_loss(job, progress, loss))
+            job.folder.append(own)
             for mirror in self.mirrors[k : k + 1]:
                 mirror.write(own)
 
     def _checkpoint(self, progress: Progress) -> None:
         whole = self.trainer.state()
-        for k, claim in enumerate(self.claims):
+        for k, job in enumerate(self.jobs):
             if not progress.alive[k]:
                 continue
             save_checkpoint(
-                claim.folder.checkpoint_path,
+                job.folder.checkpoint_path,
                 {name: tensor[k : k + 1] for name, tensor in whole.items()},
                 step=progress.step,
                 finished=progress.finished,
                 learned_at=progress.learned_at[k],
                 seconds=progress.seconds,
                 evaluation_seconds=self.evaluation_seconds,
-                records_size=claim.folder.records_size(),
+                records_size=job.folder.records_size(),
             )
 
 
@@ -256,39 +250,31 @@ def _is_number(record: Record) -> bool:
     return record.value is None or math.isfinite(record.value)
 
 
-def _training_loss(claim: Claim, progress: Progress, loss: float) -> Record:
+def _training_loss(job: Job, progress: Progress, loss: float) -> Record:
     return Record(
-        run=claim.folder.name,
-        seed=claim.config.seed,
+        run=job.folder.name,
+        seed=job.config.seed,
         step=progress.step,
-        task=claim.config.task,
-        base=claim.config.base,
-        domain=str(claim.config.train_domain),
+        task=job.config.task,
+        base=job.config.base,
+        domain=str(job.config.train_domain),
         metric="train_loss",
         value=loss,
-        total=progress.loss_steps * claim.config.training.batch,
+        total=progress.loss_steps * job.config.training.batch,
         selection="sampled",
         seen=1.0,
     )
 
 
-class _Stop:
-    def __init__(self) -> None:
-        self.requested = False
-
-    def asked(self) -> bool:
-        return self.requested
-
-
 @contextmanager
-def _stop_signal() -> Iterator[_Stop]:
+def _stop_signal() -> Iterator[Event]:
     """Let a first Ctrl-C, or a first request to end, as a cluster's scheduler sends it, stop training after the
     current step, with a checkpoint; a second one is not held."""
-    stop = _Stop()
+    stop = Event()
     before: dict[int, Any] = {}
 
     def ask(number: int, frame: object) -> None:
-        stop.requested = True
+        stop.set()
         signal.signal(number, before[number])
 
     try:

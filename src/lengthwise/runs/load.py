@@ -6,12 +6,11 @@ from pathlib import Path
 
 from lengthwise.arithmetic import Domain, digit_count, pair_length
 from lengthwise.errors import InputError
-from lengthwise.evaluation.failures import decode
-from lengthwise.evaluation.seen import MeasuredMember
+from lengthwise.evaluation.decode import decode
 from lengthwise.records.folder import RunFolder
-from lengthwise.runs.assess import measured_members
-from lengthwise.runs.build import Parts, build, choose_device
+from lengthwise.runs.build import Stack, build
 from lengthwise.runs.config import RunConfig, read_config
+from lengthwise.runs.environment import choose_device
 from lengthwise.shipped import shipped_models
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.digits import from_ints
@@ -35,31 +34,26 @@ class Answer:
 class Run:
     folder: RunFolder
     config: RunConfig
-    parts: Parts
+    stack: Stack
     step: int
-
-    @property
-    def members(self) -> list[MeasuredMember]:
-        """Who records of this run are about: a stack of one."""
-        return measured_members(self.parts, [self.folder.name], [self.step])
 
     def ask(self, a: int, b: int) -> Answer:
         """Decode the answer to one problem: `load("runs/NAME").ask(1234, 5678).answered`."""
         return self.ask_all([(a, b)])[0]
 
     def ask_all(self, pairs: Sequence[tuple[int, int]]) -> list[Answer]:
-        width, base = self.parts.layout.operand_width, self.config.base
+        width, base = self.stack.layout.operand_width, self.config.base
         for number in (number for pair in pairs for number in pair):
             if not 0 <= number < base**width:
                 told = number if number < 0 else f"a number of {digit_count(number, base)} digits"
                 raise InputError(f"{told} is no operand of this model: allowed are up to {width} digits")
         self.check_answers(pairs)
         a, b = (
-            from_ints(list(numbers), width, base).to(self.parts.model.device)[None]
+            from_ints(list(numbers), width, base).to(self.stack.device)[None]
             for numbers in zip(*pairs, strict=True)
         )
-        (answers,) = decode(self.parts.model, self.parts.layout, self.parts.encoding, (a, b))
-        read = (self.parts.layout.read_answer(ids) for ids in answers)
+        (answers,) = decode(self.stack, (a, b))
+        read = (self.stack.layout.read_answer(ids) for ids in answers)
         return [self.compare(x, y, answer) for (x, y), answer in zip(pairs, read, strict=True)]
 
     def check_answers(self, pairs: Iterable[tuple[int, int]]) -> None:
@@ -69,7 +63,7 @@ class Run:
 
     def check_room(self, digits: int, what: str) -> None:
         """A run that was only tested with one short operand writes no longer answers than that takes."""
-        room = self.parts.layout.answer_width
+        room = self.stack.layout.answer_width
         if digits > room:
             raise InputError(f"{what} has {digits} digits: allowed are up to {room} that this model writes")
 
@@ -90,12 +84,12 @@ def load(path: Path | str, *, device: str = "auto") -> Run:
     if not has_checkpoint(checkpoint):
         raise InputError(f"{folder.path} has no checkpoint yet: train it first")
     state = load_state(checkpoint)
-    parts = build([config], choose_device(device))
+    stack = build([config], choose_device(device), [folder.name])
     tensors = load_tensors(checkpoint, state)
     weights = {k.removeprefix("model/"): v for k, v in tensors.items() if k.startswith("model/")}
-    copy_into(dict(parts.model.state_dict()), weights, checkpoint)
-    parts.model.eval()
-    return Run(folder, config, parts, state.step)
+    copy_into(dict(stack.model.state_dict()), weights, checkpoint)
+    stack.model.eval()
+    return Run(folder, config, stack, state.step)
 
 
 def find_run(path: Path | str) -> RunFolder:

@@ -12,7 +12,7 @@ from rich.console import Console
 from lengthwise.records.files import read_json, write_json
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.lock import alone
-from lengthwise.runs.launch import Claim, train_claims
+from lengthwise.runs.launch import Job, train_jobs
 from lengthwise.runs.recipes import Recipe, Setting
 
 
@@ -29,14 +29,14 @@ class Order:
 def reproduce(recipe: Recipe, order: Order, out: Path, console: Console) -> list[RunFolder]:
     """Train what is not trained yet. OUT/NAME.json tells the runs and the seconds that training them took."""
     runs = recipe.runs(order.setting, order.seeds, order.only)
-    claims = [Claim(run.config, RunFolder(out / "runs" / run.name)) for run in runs]
-    unfinished = any(claim.folder.status() != "done" for claim in claims)
+    jobs = [Job(run.config, RunFolder(out / "runs" / run.name)) for run in runs]
+    unfinished = any(job.folder.status() != "done" for job in jobs)
     start = time.time()
     try:
-        return train_claims(claims, device=order.device, console=console)
+        return train_jobs(jobs, device=order.device, console=console)
     finally:
         span = [[round(start, 1), round(time.time(), 1)]] if unfinished else []
-        _note(recipe, order, out, [claim.folder for claim in claims], span)
+        _note(recipe, order, out, [job.folder for job in jobs], span)
 
 
 def _note(recipe: Recipe, order: Order, out: Path, folders: Sequence[RunFolder], span: list[list[float]]) -> None:

@@ -258,11 +258,11 @@ def test_a_window_fails_on_long_carries_alone():
 @pytest.mark.parametrize(
     ("task", "evaluation", "named"),
     [
-        ("mul", {"chains": True}, "evaluation.chains is set for mul: "),
-        ("mul", {"sets": ["carry"]}, "evaluation.sets is set for mul: "),
-        ("add%101", {"sets": ["lopsided"]}, "evaluation.sets is set for add%101: "),
-        ("add", {"sets": ["hard"]}, "sets.0 is 'hard': "),
-        ("add", {"pairs": 0}, "pairs is 0: "),
+        ("mul", {"chains": True}, "evaluation.chains requires an addition, which has carry chains, not mul"),
+        ("mul", {"sets": ["carry"]}, "evaluation.sets requires add without a modulus, not mul"),
+        ("add%101", {"sets": ["lopsided"]}, "evaluation.sets requires add without a modulus, not add%101"),
+        ("add", {"sets": ["hard"]}, "sets.0 is 'hard' (must be "),
+        ("add", {"pairs": 0}, "pairs is 0 (must be "),
     ],
 )
 def test_refusals_are_one_line_that_names_the_value(task, evaluation, named):

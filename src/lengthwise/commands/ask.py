@@ -63,21 +63,21 @@ def unlike_training(train: Domain, a: int, b: int) -> str:
     for which, number, (fewest, most) in zip(("first", "second"), (a, b), lengths, strict=True):
         digits = digit_count(number, train.base)
         if digits < fewest or (most < digits and most < longest):
-            allowed = str(most) if fewest == most else f"{fewest} to {most}"
-            return f"trained on {train}: there the {which} number has {allowed} digits, and not {digits}"
+            usual = str(most) if fewest == most else f"{fewest} to {most}"
+            return f"trained on {train}: there the {which} number has {usual} digits, and not {digits}"
     return ""
 
 
 def read_problem(text: str, base: int, symbol: str) -> tuple[int, int]:
     match = PROBLEM.fullmatch(text)
     if match is None:
-        raise InputError(f"cannot read problem {text!r}: allowed is two numbers as in '345 {symbol} 12'")
+        raise InputError(f"cannot read problem {text!r} (two numbers, as in '345 {symbol} 12')")
     if (match[2] == "+") != (symbol == "+"):
-        raise InputError(f"this model does not know {match[2]!r}: allowed is {symbol!r}")
+        raise InputError(f"this model does not know {match[2]!r} (ask with {symbol!r})")
     try:
         return int(match[1], base), int(match[3], base)
     except ValueError:
-        raise InputError(f"problem {text!r} has digits that base {base} has not") from None
+        raise InputError(f"problem {text!r} contains digits that are not valid in base {base}") from None
 
 
 def answers_shown(answers: "list[Answer]", base: int, symbol: str) -> RenderableType:

@@ -9,24 +9,21 @@ import tyro
 from rich.console import Console
 from rich.markup import escape
 
-from lengthwise.commands.train import starting_config
+from lengthwise.commands.train import Start, starting_config
 from lengthwise.errors import InputError
 from lengthwise.report.tables import new_table
 from lengthwise.runs.config import RunConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchCommand:
+class Bench:
     """Measure steps per second of a config, alone and as a stack, and say what share of the ceiling that is.
 
     Example: lengthwise bench add --preset paper --size mini --members 8
     """
 
     config: Annotated[RunConfig, tyro.conf.arg(name="")]
-    preset: str = "fast"
-    """Where the other options start from: fast, or paper for the paper's hyperparameters."""
-    size: str = "mini"
-    """Model size: nano, micro, mini. --model options change it further."""
+    start: Annotated[Start, tyro.conf.arg(name="")]
     members: int = 8
     """Models in the stack; 1 measures no stack."""
     seconds: float = 3.0
@@ -39,18 +36,18 @@ class BenchCommand:
     """Print JSON."""
 
     @classmethod
-    def defaults(cls, arguments: Sequence[str]) -> "BenchCommand":
-        config, preset, size = starting_config(arguments)
-        return cls(config=config, preset=preset, size=size)
+    def defaults(cls, arguments: Sequence[str]) -> "Bench":
+        config, start = starting_config(arguments)
+        return cls(config=config, start=start)
 
     def run(self) -> None:
         from lengthwise.runs.costs import bench
         from lengthwise.runs.environment import choose_device, environment
 
         if self.members < 1:
-            raise InputError(f"members is {self.members}: allowed is 1 or more")
+            raise InputError(f"members is {self.members} (must be 1 or more)")
         if self.seconds <= 0:
-            raise InputError(f"seconds is {self.seconds:g}: allowed is more than 0")
+            raise InputError(f"seconds is {self.seconds:g} (must be more than 0)")
         device = choose_device(self.device)
         if self.profile:
             return self._show_profile()

@@ -20,8 +20,8 @@ class Evaluate:
 
     run_folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """A run folder."""
-    test: Annotated[str | None, tyro.conf.arg(metavar="DOMAINS")] = None
-    """Test domains, a row each. Default: those of the run."""
+    test: Annotated[str | None, tyro.conf.arg(metavar="DOMAINS", help_behavior_hint="(default: the run's)")] = None
+    """Test domains, a row each: D1..9, B5,B6."""
     pairs: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Measure on this file's pairs instead, two numbers a line."""
     decode: bool = False
@@ -29,7 +29,7 @@ class Evaluate:
     dependence: bool = False
     """Also change each digit of the first operand and see which answer digits change."""
     show_errors: Annotated[int, tyro.conf.arg(metavar="N")] = 0
-    """Show that many wrong answers."""
+    """Show the first N wrong answers."""
     device: str = "auto"
     """Where to run: auto, cpu, cuda."""
     json: bool = False

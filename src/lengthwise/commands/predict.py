@@ -14,6 +14,9 @@ from lengthwise.theory.accuracy import MOST_RESIDUES
 from lengthwise.theory.coverage import coverage
 from lengthwise.theory.predict import Predictions, predict, table_1
 
+DEFAULT_TEST = "(default: lengths 1 to five above the trained ones)"
+DEFAULT_LAYOUT = "(default: the encoding's natural one)"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Predict:
@@ -26,18 +29,18 @@ class Predict:
     """Operation and modulus: add, mul, add%101, mul%150."""
     train: str = "D4"
     """Training domain: D4, B4, 40x2, D4+D5, 0.6*D6+0.4*D7, D1..4, 1..40x2, D4[lead>=6]."""
-    test: Annotated[str | None, tyro.conf.arg(metavar="DOMAINS")] = None
-    """Test domains, a row each: D1..9, B5,B6. Default: lengths 1 to five above the trained ones."""
+    test: Annotated[str | None, tyro.conf.arg(metavar="DOMAINS", help_behavior_hint=DEFAULT_TEST)] = None
+    """Test domains, a row each: D1..9, B5,B6."""
     encoding: str = "learned"
     """Positional encoding: none, learned, sinusoidal, rotary, alibi, t5, shaw, fire, abacus, coupled."""
-    layout: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    """Layout: padded, aligned, reversed, plain, scratchpad. Default: the encoding's natural one."""
+    layout: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint=DEFAULT_LAYOUT)] = None
+    """Layout: padded, aligned, reversed, level, plain, scratchpad."""
     base: int = 10
     """Number base, 2 to 36."""
     hypothesis: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """Ask for this function instead of the rule's: truth, local, truncated:4, windowed:4."""
     coverage: bool = False
-    """Show what each position of a sum meets in training instead."""
+    """Show what each position of a sum sees in training instead."""
     plateaus: bool = False
     """Add the accuracies on the training domain of models that know only part of an answer."""
     table: bool = False
@@ -49,7 +52,7 @@ class Predict:
         if self.table:
             return self._show_table()
         if self.task is None:
-            raise InputError("no task given: allowed is an operation with a modulus if wanted, as in add%101")
+            raise InputError("missing task (an operation, with a modulus if wanted, as in add%101)")
         if self.coverage:
             return self._show_coverage(self.task)
         predictions = predict(

@@ -1,7 +1,7 @@
 """lengthwise train: train a model, measure it, and say whether the prediction held."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -12,9 +12,18 @@ from rich.console import Console
 
 from lengthwise.arithmetic import OPERATIONS
 from lengthwise.errors import InputError
-from lengthwise.model.config import SIZES
 from lengthwise.runs.config import RunConfig, completed
-from lengthwise.runs.recipes import PRESETS, preset
+from lengthwise.runs.recipes import preset
+
+DEFAULT_NAME = "(default: made from task, domain, encoding and seed)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    preset: str = "fast"
+    """Hyperparameters to start from: fast, or paper for the paper's own."""
+    size: str = "mini"
+    """Model size: nano, micro, mini. --model options change it further."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,27 +34,24 @@ class Train:
     """
 
     config: Annotated[RunConfig, tyro.conf.arg(name="")]
-    preset: str = "fast"
-    """Where the other options start from: fast, or paper for the paper's hyperparameters."""
-    size: str = "mini"
-    """Model size: nano, micro, mini. --model options change it further."""
+    start: Annotated[Start, tyro.conf.arg(name="")]
     out: Path = Path("runs")
     """Folder that holds the run folders."""
-    name: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    """Name of the run folder. Default: made from task, domain, encoding and seed."""
+    name: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint=DEFAULT_NAME)] = None
+    """Name of the run folder."""
     device: str = "auto"
     """Where to train: auto, cpu, cuda."""
     mirror: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """Show the records live elsewhere too: tensorboard, wandb (extras of the same names)."""
     dry_run: bool = False
-    """Tell parameters, memory and time per step instead of training."""
+    """Print parameters, memory and time per step instead of training."""
     json: bool = False
     """Print the verdicts as JSON."""
 
     @classmethod
     def defaults(cls, arguments: Sequence[str]) -> "Train":
-        config, start, size = starting_config(arguments)
-        return cls(config=config, preset=start, size=size)
+        config, start = starting_config(arguments)
+        return cls(config=config, start=start)
 
     def run(self) -> None:
         from lengthwise.records.folder import RunFolder
@@ -65,7 +71,7 @@ class Train:
         if self.name is None:
             return self.config.name
         if self.name in ("", "..") or Path(self.name).name != self.name:
-            raise InputError(f"name {self.name!r} is no name of a folder: allowed are those without slashes")
+            raise InputError(f"name {self.name!r} is not a folder name (no slashes, not empty)")
         return self.name
 
     def _show_verdicts(self, path: Path, console: Console) -> None:
@@ -99,32 +105,18 @@ class Train:
         return print(found.as_text())
 
 
-def starting_config(arguments: Sequence[str]) -> tuple[RunConfig, str, str]:
-    """Defaults of a config depend on preset, size and task, so these are looked at first."""
-    start, size = _option(arguments, "preset", PRESETS, "fast"), _option(arguments, "size", SIZES, "mini")
-    return preset(start, _task(arguments), size), start, size
+def starting_config(arguments: Sequence[str]) -> tuple[RunConfig, Start]:
+    """The defaults of a config follow from preset, size and task, so these are parsed first."""
+    start, others = tyro.cli(Start, args=arguments, return_unknown_args=True, add_help=False)
+    return preset(start.preset, _task(others), start.size), start
 
 
-def _task(arguments: Sequence[str]) -> str:
+def _task(words: Sequence[str]) -> str:
     """The task, first or among the options, where a run or folder may have the same name."""
-    if arguments and not arguments[0].startswith("-"):
-        return arguments[0]
-    for option, word in pairwise(arguments):
-        if option not in ("--name", "--out") and word.partition("%")[0] in OPERATIONS:
+    for option, word in pairwise(["", *words]):
+        is_task = word.partition("%")[0] in OPERATIONS and option not in ("--name", "--out")
+        if is_task or not (option or word.startswith("-")):
             return word
-    if {"-h", "--help"} & {*arguments}:
+    if {"-h", "--help"} & {*words}:
         return next(iter(OPERATIONS))
-    raise InputError("no task given: allowed is an operation with a modulus if wanted, as in add%101")
-
-
-def _option(arguments: Sequence[str], name: str, allowed: Iterable[str], default: str) -> str:
-    """The value of --name, given as two words or with an equals sign."""
-    value = default
-    for word, following in pairwise([*arguments, ""]):
-        if word == f"--{name}":
-            value = following
-        elif word.startswith(f"--{name}="):
-            value = word.partition("=")[2]
-    if value not in allowed:
-        raise InputError(f"unknown {name} {value!r}: allowed are {', '.join(allowed)}")
-    return value
+    raise InputError("missing task (an operation, with a modulus if wanted, as in add%101)")

@@ -97,7 +97,7 @@ def given_problems(path: Path, task: Task, members: int, width: int, device: tor
     longest = base**width
     for line, pair in enumerate(pairs, start=1):
         if max(pair) >= longest:
-            raise InputError(f"pair {line} of {path} has more digits than this model reads: allowed is {width}")
+            raise InputError(f"pair {line} of {path} has more digits than the {width} that this model reads")
     a, b = (from_ints(numbers, width, base).to(device) for numbers in zip(*pairs, strict=True))
     return Problems(path.name, a.expand(members, -1, -1), b.expand(members, -1, -1), "given")
 
@@ -111,7 +111,7 @@ def read_pairs(path: Path, task: Task) -> list[tuple[int, int]]:
     written = [(number, line) for number, line in enumerate(lines, start=1) if _words(line, task.base)]
     pairs = [_pair(line, number, path, task) for number, line in written]
     if not pairs:
-        raise InputError(f"{path} holds no pairs: allowed are two numbers a line")
+        raise InputError(f"{path} holds no pairs (two numbers a line)")
     return pairs
 
 
@@ -133,13 +133,11 @@ def _pair(line: str, number: int, path: Path, task: Task) -> tuple[int, int]:
     try:
         a, b = (int(word, base) for word in _words(line, base))
     except ValueError:
-        raise InputError(
-            f"line {number} of {path} is {line.strip()!r}: allowed are two numbers in base {base}"
-        ) from None
+        raise InputError(f"line {number} of {path} is not two numbers in base {base}: {line.strip()!r}") from None
     if _sign(line, base) not in (task.symbol, ""):
-        raise InputError(f"line {number} of {path} is {line.strip()!r}: allowed are {task.symbol!r} or no sign")
+        raise InputError(f"line {number} of {path} has another sign than {task.symbol!r}: {line.strip()!r}")
     if min(a, b) < 0:
-        raise InputError(f"line {number} of {path} has a negative number: allowed are natural numbers")
+        raise InputError(f"line {number} of {path} has a negative number: {line.strip()!r}")
     return a, b
 
 

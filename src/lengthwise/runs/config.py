@@ -22,26 +22,28 @@ from lengthwise.theory.encodings import check_layout, encoding_facts, layout_fac
 from lengthwise.tokens.config import DataConfig
 from lengthwise.training.config import TrainingConfig
 
+DEFAULT_TEST = "(default: lengths 1 to five above the trained ones)"
+DEFAULT_LAYOUT = "(default: the encoding's natural one)"
+
 
 class RunConfig(Config):
     """What to learn, where, with which positions, and how."""
 
-    task: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TASK")]
+    task: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TASK", help_behavior_hint="(required)")]
     """Operation and modulus: add, mul, add%101, mul%150."""
 
     train: str = "D4"
     """Training domain: D4, B4, 40x2, D4+D5, 0.6*D6+0.4*D7, D1..4, 1..40x2, D4[lead>=6]."""
 
-    test: Annotated[str | None, tyro.conf.arg(metavar="DOMAINS")] = None
-    """Test domains, a row each: D1..9, B5,B6. Default: lengths 1 to five above the trained ones."""
+    test: Annotated[str | None, tyro.conf.arg(metavar="DOMAINS", help_behavior_hint=DEFAULT_TEST)] = None
+    """Test domains, a row each: D1..9, B5,B6."""
 
     encoding: str = "learned"
     """Positional encoding: none, learned, sinusoidal, rotary, alibi, t5, shaw, fire, abacus, coupled, or
     randomized:NAME for one that is numbered by index (docs/encodings.md)."""
 
-    layout: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    """How a problem becomes tokens: padded, aligned, reversed, level, plain, scratchpad. Default: the
-    encoding's natural one."""
+    layout: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint=DEFAULT_LAYOUT)] = None
+    """How a problem becomes tokens: padded, aligned, reversed, level, plain, scratchpad."""
 
     base: int = 10
     """Number base, 2 to 36."""
@@ -60,13 +62,13 @@ class RunConfig(Config):
         widest = max([self.train_domain.length, *(d.length for d in self.test_domains)])
         if self.operand_width < widest:
             raise InputError(
-                f"operand_width {self.operand_width} is less than the longest operand: allowed is {widest} or more"
+                f"operand_width {self.operand_width} is less than the longest operand (must be {widest} or more)"
             )
         needed = self._longest_answer
         if self.data.answer_width is not None and self.data.answer_width < needed:
             raise InputError(
-                f"answer_width {self.data.answer_width} is too narrow: allowed is {needed} or more for "
-                f"{self.task} with operands of up to {self.operand_width} digits"
+                f"answer_width {self.data.answer_width} is too narrow for {self.task} with operands of up to "
+                f"{self.operand_width} digits (must be {needed} or more)"
             )
         check_layout(self.resolved_layout, self.task_object, self.encoding)
         self.evaluation.check(self.task_object)
@@ -137,7 +139,7 @@ def read_config(content: Any, place: str) -> RunConfig:
     try:
         return RunConfig(**content)
     except (InputError, TypeError) as error:
-        raise InputError(f"{place} is no run config: {error}") from None
+        raise InputError(f"{place} is not a run config: {error}") from None
 
 
 def completed(content: dict[str, Any]) -> dict[str, Any]:

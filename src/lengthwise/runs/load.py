@@ -46,7 +46,7 @@ class Run:
         for number in (number for pair in pairs for number in pair):
             if not 0 <= number < base**width:
                 told = number if number < 0 else f"a number of {digit_count(number, base)} digits"
-                raise InputError(f"{told} is no operand of this model: allowed are up to {width} digits")
+                raise InputError(f"{told} is not an operand of this model (up to {width} digits)")
         self.check_answers(pairs)
         a, b = (
             from_ints(list(numbers), width, base).to(self.stack.device)[None]
@@ -65,7 +65,7 @@ class Run:
         """A run that was only tested with one short operand writes no longer answers than that takes."""
         room = self.stack.layout.answer_width
         if digits > room:
-            raise InputError(f"{what} has {digits} digits: allowed are up to {room} that this model writes")
+            raise InputError(f"{what} has {digits} digits, more than the {room} that this model writes")
 
     def compare(self, a: int, b: int, answered: int | Malformed) -> Answer:
         """An answer beside truth and prediction."""
@@ -82,7 +82,7 @@ def load(path: Path | str, *, device: str = "auto") -> Run:
     config = folder_config(folder)
     checkpoint = folder.checkpoint_path
     if not has_checkpoint(checkpoint):
-        raise InputError(f"{folder.path} has no checkpoint yet: train it first")
+        raise InputError(f"{folder.path} has no checkpoint yet; train it first")
     state = load_state(checkpoint)
     stack = build([config], choose_device(device), [folder.name])
     tensors = load_tensors(checkpoint, state)
@@ -97,7 +97,7 @@ def find_run(path: Path | str) -> RunFolder:
     if Path(path).exists():
         return RunFolder.existing(path)
     if str(path) not in shipped:
-        raise InputError(f"{path} is neither a run folder nor a shipped model: shipped are {', '.join(shipped)}")
+        raise InputError(f"{path} is neither a run folder nor a shipped model (choose from {', '.join(shipped)})")
     return RunFolder(shipped[str(path)])
 
 

@@ -7,14 +7,16 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from threading import Event
+from threading import Event, current_thread, main_thread
 from typing import Any
 
 import torch
 from rich.console import Console
 
 from lengthwise.errors import InputError
+from lengthwise.evaluation.measure import record_maker
 from lengthwise.model.positions import check_encoding
 from lengthwise.records.faults import fault_point
 from lengthwise.records.folder import RunFolder
@@ -67,6 +69,7 @@ def train(
 def train_jobs(
     jobs: Sequence[Job], *, device: str, mirror: str | None = None, console: Console | None = None
 ) -> list[RunFolder]:
+    """Train runs, each into the folder that its job names."""
     where = choose_device(device)
     check_mirror(mirror)
     for job in jobs:
@@ -79,24 +82,21 @@ def train_jobs(
     with ExitStack() as locks:
         for job in unfinished:
             locks.enter_context(kept(job.folder.path))
-        for stack in stacks(unfinished):
-            with failures_recorded(stack), memory_errors_explained(len(stack)):
-                with remove_new_folders_on_error(job for job in stack if job in new):
-                    mirrors = open_mirrors(mirror, [job.folder for job in stack])
-                    run = StackRun(stack, where, mirrors, console or Console())
-                run.run()
+        for members in stacks(unfinished):
+            with failures_recorded(members), memory_errors_explained(len(members)):
+                with new_folders_removed_on_error(job for job in members if job in new):
+                    mirrors = open_mirrors(mirror, [job.folder for job in members])
+                    run = StackRun(members, where, mirrors, console or Console())
+                run.to_the_end()
     return [job.folder for job in jobs]
 
 
-@contextmanager
-def remove_new_folders_on_error(jobs: Iterable[Job]) -> Iterator[None]:
-    """What cannot even be built leaves no folder behind."""
-    try:
-        yield
-    except InputError:
-        for job in jobs:
-            shutil.rmtree(job.folder.path)
-        raise
+def stacks(jobs: Sequence[Job]) -> list[list[Job]]:
+    """Runs of equal shape that stand at the same step train as one program."""
+    groups: dict[tuple[str, int], list[Job]] = {}
+    for job in jobs:
+        groups.setdefault((stack_key(job.config), job.step), []).append(job)
+    return list(groups.values())
 
 
 @contextmanager
@@ -111,12 +111,15 @@ def failures_recorded(jobs: Sequence[Job]) -> Iterator[None]:
         raise
 
 
-def stacks(jobs: Sequence[Job]) -> list[list[Job]]:
-    """Runs of equal shape that stand at the same step train as one program."""
-    groups: dict[tuple[str, int], list[Job]] = {}
-    for job in jobs:
-        groups.setdefault((stack_key(job.config), job.step), []).append(job)
-    return list(groups.values())
+@contextmanager
+def new_folders_removed_on_error(jobs: Iterable[Job]) -> Iterator[None]:
+    """What cannot even be built leaves no folder behind."""
+    try:
+        yield
+    except InputError:
+        for job in jobs:
+            shutil.rmtree(job.folder.path)
+        raise
 
 
 class StackRun:
@@ -134,10 +137,10 @@ class StackRun:
         self.evaluation_seconds = 0.0
         self._resume()
 
-    def run(self) -> None:
+    def to_the_end(self) -> None:
         names = self.stack.names
         title = names[0] if len(names) == 1 else f"{len(names)} models"
-        bar = TrainingBar(title, self.trainer.config.steps, self.console)
+        bar = TrainingBar(title, self.stack.config.training.steps, self.console)
         try:
             with bar, _stop_signal() as stop:
                 self.trainer.run(
@@ -152,11 +155,11 @@ class StackRun:
         finally:
             for mirror in self.mirrors:
                 mirror.close()
-        if not self.trainer.progress.finished:
-            step = self.trainer.progress.step
-            raise KeyboardInterrupt(f"stopped after step {step}; the same command goes on from there")
-        for k, (job, alive) in enumerate(zip(self.jobs, self.trainer.progress.alive, strict=True)):
-            if alive:
+        progress = self.trainer.progress
+        if not progress.finished:
+            raise KeyboardInterrupt(f"stopped after step {progress.step}; the same command goes on from there")
+        for k, job in enumerate(self.jobs):
+            if progress.alive[k]:
                 job.folder.set_status("done", **self._facts(k))
             else:
                 job.folder.set_status("failed", reason="the loss is no longer finite", **self._facts(k))
@@ -216,14 +219,16 @@ class StackRun:
 
     def _record(self, progress: Progress, records: Sequence[Record]) -> None:
         fault_point("mid-evaluation")
-        losses, steps = progress.losses or [None] * len(self.jobs), self.trainer.steps_taken()
-        for k, (job, loss) in enumerate(zip(self.jobs, losses, strict=True)):
+        members = self.stack.members(self.trainer.steps_taken())
+        for k, (job, member) in enumerate(zip(self.jobs, members, strict=True)):
             if not progress.alive[k]:
                 continue
             # Of a member whose training ended earlier, an evaluation of the others tells nothing new.
-            own = [r for r in records if r.run == job.folder.name and r.step == steps[k] and _is_number(r)]
-            if loss is not None and steps[k] == progress.step:
-                own.append(_training_loss(job, progress, loss))
+            own = [r for r in records if r.run == member.run and r.step == member.step and _is_number(r)]
+            if progress.losses and member.step == progress.step:
+                total = progress.loss_steps * job.config.training.batch
+                make = partial(record_maker(member), domain=str(member.train), selection="sampled", seen=1.0)
+                own.append(make(metric="train_loss", value=progress.losses[k], total=total))
             job.folder.append(own)
             for mirror in self.mirrors[k : k + 1]:
                 mirror.write(own)
@@ -250,39 +255,21 @@ def _is_number(record: Record) -> bool:
     return record.value is None or math.isfinite(record.value)
 
 
-def _training_loss(job: Job, progress: Progress, loss: float) -> Record:
-    return Record(
-        run=job.folder.name,
-        seed=job.config.seed,
-        step=progress.step,
-        task=job.config.task,
-        base=job.config.base,
-        domain=str(job.config.train_domain),
-        metric="train_loss",
-        value=loss,
-        total=progress.loss_steps * job.config.training.batch,
-        selection="sampled",
-        seen=1.0,
-    )
-
-
 @contextmanager
 def _stop_signal() -> Iterator[Event]:
     """Let a first Ctrl-C, or a first request to end, as a cluster's scheduler sends it, stop training after the
     current step, with a checkpoint; a second one is not held."""
     stop = Event()
-    before: dict[int, Any] = {}
+    # In another thread none can be caught: whoever runs this there stops it in their own way.
+    caught = (signal.SIGINT, signal.SIGTERM) if current_thread() is main_thread() else ()
+    before = {number: signal.getsignal(number) for number in caught}
 
     def ask(number: int, frame: object) -> None:
         stop.set()
-        signal.signal(number, before[number])
+        signal.signal(number, before[signal.Signals(number)])
 
-    try:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            before[number] = signal.signal(number, ask)
-    except ValueError:  # not in the main thread: whoever runs this there stops it in their own way
-        yield stop
-        return
+    for number in caught:
+        signal.signal(number, ask)
     try:
         yield stop
     finally:

@@ -2,8 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -16,11 +15,11 @@ from lengthwise.training.trainer import Progress as Training
 REFRESH_STEPS = 10
 
 
-class TrainingBar:
+class TrainingBar(Progress):
     """Loss, steps per second, time left, and each member's accuracy on its training domain."""
 
     def __init__(self, title: str, steps: int, console: Console) -> None:
-        self.bar = Progress(
+        super().__init__(
             TextColumn("[bold]{task.description}"),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
@@ -30,27 +29,18 @@ class TrainingBar:
             console=console,
             disable=not console.is_terminal,
         )
-        self.task = self.bar.add_task(title, total=steps, speed="", news="")
-
-    def __enter__(self) -> Self:
-        self.bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.bar.stop()
+        self.row = self.add_task(title, total=steps, speed="", news="")
 
     def step(self, progress: Training, last: int) -> None:
         """`last` is the step with which training ends, as far as is known."""
         if progress.step % REFRESH_STEPS == 0:
             speed = progress.step / progress.seconds if progress.seconds else 0.0
-            self.bar.update(self.task, completed=progress.step, total=last, speed=f"{speed:.0f} steps/s")
+            self.update(self.row, completed=progress.step, total=last, speed=f"{speed:.0f} steps/s")
 
     def evaluated(self, progress: Training, accuracies: Sequence[float]) -> None:
         loss = f"loss {sum(progress.losses) / len(progress.losses):.4f}, " if progress.losses else ""
         right = " ".join(f"{100 * accuracy:.1f}" for accuracy in accuracies)
-        self.bar.update(self.task, completed=progress.step, news=f"{loss}{right} % right in distribution")
+        self.update(self.row, completed=progress.step, news=f"{loss}{right} % right in distribution")
 
 
 class Mirror(Protocol):

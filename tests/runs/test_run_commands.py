@@ -57,7 +57,7 @@ def test_evaluate(capsys, run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["ask", "1 * 2"], "'*'"),
+        (["ask", "1 * 2"], "another sign than the task's '+'"),
         (["ask", "1 + 3"], "base 3"),
         (["ask", "1 +"], "1 +"),
         (["ask", "1111 + 1"], "3 digits"),

@@ -48,18 +48,18 @@ class Evaluate:
             verdict_table,
         )
         from lengthwise.runs.evaluate import evaluate
-        from lengthwise.runs.load import find_run, folder_config
+        from lengthwise.runs.load import load
 
+        run = load(self.run_folder, device=self.device)
         found = evaluate(
-            self.run_folder,
+            run,
             self.test,
             pairs=self.pairs,
             decoded=self.decode,
             dependence=self.dependence,
             show_errors=self.show_errors,
-            device=self.device,
         )
-        task = folder_config(find_run(self.run_folder)).task_object
+        task = run.config.task_object
         if self.json:
             content: dict[str, Any] = {
                 "records": [record.model_dump() for record in found.records],

@@ -3,7 +3,8 @@
 >>> from lengthwise.model.config import ModelConfig
 >>> model = GPT(ModelConfig.named("nano"), "learned", vocabulary=16, positions_count=8, seeds=[1]).eval()
 >>> prompt = torch.tensor([[[13, 1, 10, 2, 11]]])  # one member, one problem, five tokens: [bos]1+2=
->>> greedy(model, Reading(prompt, positions=torch.arange(8).view(1, 1, 8), steps=3)).shape
+>>> reading = Reading(prompt, torch.arange(8).view(1, 1, 8), steps=3, lengths=torch.tensor([[5]]))
+>>> greedy(model, reading).shape
 torch.Size([1, 1, 3])
 
 Shapes: M members, N problems, P tokens of the longest prompt, W operand digits, A answer digits, S tokens of the
@@ -42,15 +43,15 @@ class SymbolPositions(NamedTuple):
 class Reading(NamedTuple):
     """What a model reads before it answers, and where its answer will stand.
 
-    prompt is [M, N, P]; positions are those of prompt and answer, [M or 1, N or 1, P + steps]. Where prompts
-    differ in length, `lengths` [M, N] says how much of each is one. `symbols` is for positions that differ
-    between a digit and another token of the same place.
+    prompt is [M, N, P], of which `lengths` [M, N] tokens are each problem's own; positions are those of prompt and
+    answer, [M or 1, N or 1, P + steps]. `symbols` is for positions that differ between a digit and another token
+    of the same place.
     """
 
     prompt: Tensor
     positions: Tensor
     steps: int
-    lengths: Tensor | None = None
+    lengths: Tensor
     symbols: SymbolPositions | None = None
 
 
@@ -60,7 +61,7 @@ def greedy(model: GPT, reading: Reading, end: int = NO_TOKEN) -> Tensor:
     Once all answers hold the token `end`, which no prompt does, nothing more is written, and the rest is that
     token.
     """
-    lengths, tokens = prompt_lengths(reading), [_common_prompt(reading)]
+    lengths, tokens = reading.lengths, [_common_prompt(reading)]
     ended = torch.zeros_like(lengths, dtype=torch.bool)
     for number, (_, ids) in enumerate(write(model, reading), start=1):
         tokens.append(ids)
@@ -80,9 +81,8 @@ def write(model: GPT, reading: Reading) -> Iterator[tuple[Tensor, Tensor]]:
     instead of writing.
     """
     assert not model.training, "decoding is for a model in evaluation mode"
-    prompt, positions, steps, _, symbols = reading
+    prompt, positions, steps, lengths, symbols = reading
     assert steps >= 1 and positions.shape[-1] == prompt.shape[-1] + steps
-    lengths = prompt_lengths(reading)
     cache = model.cache(batch=prompt.shape[1], length=positions.shape[-1])
     ids, start = _common_prompt(reading), 0
     for end in range(ids.shape[-1], int(lengths.max()) + steps):
@@ -97,16 +97,9 @@ def write(model: GPT, reading: Reading) -> Iterator[tuple[Tensor, Tensor]]:
         start = end
 
 
-def prompt_lengths(reading: Reading) -> Tensor:
-    """[M, N]"""
-    if reading.lengths is not None:
-        return reading.lengths
-    return torch.full(reading.prompt.shape[:2], reading.prompt.shape[-1], device=reading.prompt.device)
-
-
 def _common_prompt(reading: Reading) -> Tensor:
     """What all prompts have at least: as many tokens as the shortest."""
-    return reading.prompt[..., : int(prompt_lengths(reading).min())]
+    return reading.prompt[..., : int(reading.lengths.min())]
 
 
 def after_prompt(tokens: Tensor, lengths: Tensor, steps: int) -> Tensor:

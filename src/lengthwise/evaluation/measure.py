@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import islice
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -73,18 +74,18 @@ def measure(
         of_reference = others[0] if others else of_truth
         coinciding = (row.truth == row.predicted).all(-1).sum(1).tolist()
         for k, make in enumerate(row_makers(members, row.problems)):
-            reference = str(row.hypotheses[k])
-            records += _counts(make, "truth", of_truth, k)
+            of_predicted = partial(make, reference=str(row.hypotheses[k]))
+            records += _counts(make, of_truth[k])
             if row.hypotheses[k] != TRUTH:
-                records += _counts(make, reference, of_reference, k)
-                records.append(make(reference=reference, metric="coincides", correct=coinciding[k]))
+                records += _counts(of_predicted, of_reference[k])
+                records.append(of_predicted(metric="coincides", correct=coinciding[k]))
             if detail:
-                records.append(make(reference=reference, metric="weak", correct=of_reference.weak[k]))
-                records.append(make(reference=reference, metric="strong", value=of_reference.strong[k]))
+                records.append(of_predicted(metric="weak", correct=of_reference[k].weak))
+                records.append(of_predicted(metric="strong", value=of_reference[k].strong))
             if detail or digits:
-                records += _digits(make, of_truth, k)
+                records += _digits(make, of_truth[k])
             if detail and subject.layout.fixed_width:
-                records += _outside(make, reference, of_reference, k, support[k])
+                records += _outside(of_predicted, of_reference[k], support[k])
     return records
 
 
@@ -163,37 +164,33 @@ def measure_decoded(subject: Subject, members: Sequence[Member], rows: Sequence[
     return records
 
 
-@dataclass(frozen=True)
-class Totals:
-    """Scores summed up over the problems, for each member; one transfer from the device each."""
+class Totals(NamedTuple):
+    """Scores of one member summed up over the problems."""
 
-    exact: list[int]
-    weak: list[int]
-    loss: list[float]
-    strong: list[float]
-    present: list[list[int]]
-    right: list[list[int]]
-    outside: list[list[float]]
+    exact: int
+    weak: int
+    loss: float
+    strong: float
+    present: list[int]
+    right: list[int]
+    outside: list[float]
 
 
-def _score_all(subject: Subject, rows: Sequence[Row], support: Tensor) -> list[Totals]:
-    """Of every answer of every row, in order."""
+def _score_all(subject: Subject, rows: Sequence[Row], support: Tensor) -> list[list[Totals]]:
+    """Of every answer of every row, in order: for each member."""
     asked = [(*row.problems.pair, answers) for row in rows for answers in row.answers]
     a, b, c = (torch.cat(columns, 1) for columns in zip(*asked, strict=True))
     scores = score(subject, (a, b), c, support.to(c.device))
     return [_totals(own) for own in scores.split([answers.shape[1] for *_, answers in asked])]
 
 
-def _totals(scores: Scores) -> Totals:
-    return Totals(
-        exact=scores.exact.sum(1).tolist(),
-        weak=scores.weak.sum(1).tolist(),
-        loss=scores.loss.mean(1).tolist(),
-        strong=scores.strong.mean(1).tolist(),
-        present=scores.present.sum(1).tolist(),
-        right=(scores.right & scores.present).sum(1).tolist(),
-        outside=scores.outside.mean(1).tolist(),
-    )
+def _totals(scores: Scores) -> list[Totals]:
+    counted = (scores.exact, scores.weak, scores.present, scores.right & scores.present)
+    exact, weak, present, right = (scored.sum(1).tolist() for scored in counted)
+    loss, strong, outside = (x.mean(1).tolist() for x in (scores.loss, scores.strong, scores.outside))
+    return [
+        Totals(*of_member) for of_member in zip(exact, weak, loss, strong, present, right, outside, strict=True)
+    ]
 
 
 def record_maker(member: Member) -> partial[Record]:
@@ -230,26 +227,26 @@ def _seen(member: Member, problems: Problems, k: int) -> float:
     return seen_share_of_pairs(member, problems.a[k], problems.b[k])
 
 
-def _counts(make: partial[Record], reference: str, totals: Totals, k: int) -> Iterator[Record]:
-    yield make(reference=reference, correct=totals.exact[k])
-    yield make(reference=reference, metric="loss", value=totals.loss[k])
+def _counts(make: partial[Record], totals: Totals) -> Iterator[Record]:
+    yield make(correct=totals.exact)
+    yield make(metric="loss", value=totals.loss)
 
 
-def _digits(make: partial[Record], totals: Totals, k: int) -> Iterator[Record]:
+def _digits(make: partial[Record], totals: Totals) -> Iterator[Record]:
     """Of the problems whose answer is written with a digit of that significance."""
-    counts = islice(zip(totals.right[k], totals.present[k], strict=True), DIGITS_TOLD)
+    counts = islice(zip(totals.right, totals.present, strict=True), DIGITS_TOLD)
     for position, (correct, total) in enumerate(counts, start=1):
         if total:
             yield make(metric=f"digit:{position}", correct=correct, total=total)
 
 
-def _outside(make: partial[Record], reference: str, totals: Totals, k: int, support: Tensor) -> Iterator[Record]:
+def _outside(make: partial[Record], totals: Totals, support: Tensor) -> Iterator[Record]:
     """Only where training showed some digits and not others is there something to be outside of; and only
     with fixed widths does every problem show a digit at every position."""
     told = (~support.all(-1)).tolist()
-    for position, value in enumerate(totals.outside[k], start=1):
+    for position, value in enumerate(totals.outside, start=1):
         if told[position - 1]:
-            yield make(reference=reference, metric=f"support:{position}", value=max(0.0, value))
+            yield make(metric=f"support:{position}", value=max(0.0, value))
 
 
 @lru_cache(maxsize=256)

@@ -6,6 +6,7 @@ Of a large domain the sample is of its reserved pairs. `reference_answers` is th
 Shapes: M members, N problems, W operand digits, A answer digits.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,7 @@ DEPENDENCE_START, CHAIN_START, PAIR_START, SET_START = (number << 40 for number 
 """Where the problems of each measurement begin in a member's evaluation stream; those of test domains do at 0."""
 
 X_DIGIT = 33
-"""What x stands for in bases above this; in others it is a sign of multiplication."""
+"""The digit x of bases above this; in others it is a sign of multiplication."""
 
 
 @dataclass(frozen=True)
@@ -103,42 +104,38 @@ def given_problems(path: Path, task: Task, members: int, width: int, device: tor
 
 
 def read_pairs(path: Path, task: Task) -> list[tuple[int, int]]:
-    """Lines such as `12 345`, `12,345`, `12 + 345`; empty lines and lines from # on are passed over."""
+    """A problem a line; empty lines and what follows # are passed over."""
     try:
-        lines = path.read_text().splitlines()
+        lines = [line.partition("#")[0] for line in path.read_text().splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read pairs from {path}: {error}") from None
-    written = [(number, line) for number, line in enumerate(lines, start=1) if _words(line, task.base)]
-    pairs = [_pair(line, number, path, task) for number, line in written]
+    pairs: list[tuple[int, int]] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            pairs += [read_problem(line, task)] if line.strip() else []
+        except InputError as error:
+            raise InputError(f"line {number} of {path}: {error}") from None
     if not pairs:
         raise InputError(f"{path} holds no pairs (two numbers a line)")
     return pairs
 
 
-def _words(line: str, base: int) -> list[str]:
-    signs = ",+*x" if base <= X_DIGIT else ",+*"
-    return line.partition("#")[0].translate(str.maketrans(signs, " " * len(signs))).split()
+def read_problem(text: str, task: Task) -> tuple[int, int]:
+    """Two numbers with the task's sign, a comma or a space between them.
 
-
-def _sign(line: str, base: int) -> str:
-    """The operator between the numbers of a line, if there is one."""
-    written = line.partition("#")[0]
-    if "+" in written:
-        return "+"
-    return "*" if "*" in written or ("x" in written and base <= X_DIGIT) else ""
-
-
-def _pair(line: str, number: int, path: Path, task: Task) -> tuple[int, int]:
-    base = task.base
+    >>> read_problem("12 + 345", Task.parse("add")), read_problem("12x3", Task.parse("mul"))
+    ((12, 345), (12, 3))
+    """
+    signs, asked = "+*×" if task.base > X_DIGIT else "+*×x", text.strip()
+    match = re.fullmatch(rf"([0-9A-Za-z]+)\s*([{signs},\s])\s*([0-9A-Za-z]+)\s*=?", asked)
+    if match is None:
+        raise InputError(f"cannot read problem {asked!r} (two numbers, as in '345 {task.symbol} 12')")
+    if match[2] in signs and (match[2] == "+") != (task.symbol == "+"):
+        raise InputError(f"problem {asked!r} has another sign than the task's {task.symbol!r}")
     try:
-        a, b = (int(word, base) for word in _words(line, base))
+        return int(match[1], task.base), int(match[3], task.base)
     except ValueError:
-        raise InputError(f"line {number} of {path} is not two numbers in base {base}: {line.strip()!r}") from None
-    if _sign(line, base) not in (task.symbol, ""):
-        raise InputError(f"line {number} of {path} has another sign than {task.symbol!r}: {line.strip()!r}")
-    if min(a, b) < 0:
-        raise InputError(f"line {number} of {path} has a negative number: {line.strip()!r}")
-    return a, b
+        raise InputError(f"problem {asked!r} contains digits that are not valid in base {task.base}") from None
 
 
 def reference_answers(

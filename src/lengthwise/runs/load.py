@@ -78,8 +78,8 @@ class Run:
 
 def load(path: Path | str, *, device: str = "auto") -> Run:
     """The model of a run folder, from its last checkpoint, or a shipped one by its name."""
-    folder = find_run(path)
-    config = folder_config(folder)
+    folder = _find_run(path)
+    config = read_config(folder.config(), f"{folder.path}/config.json")
     checkpoint = folder.checkpoint_path
     if not has_checkpoint(checkpoint):
         raise InputError(f"{folder.path} has no checkpoint yet; train it first")
@@ -92,14 +92,10 @@ def load(path: Path | str, *, device: str = "auto") -> Run:
     return Run(folder, config, stack, state.step)
 
 
-def find_run(path: Path | str) -> RunFolder:
+def _find_run(path: Path | str) -> RunFolder:
     shipped = shipped_models()
     if Path(path).exists():
         return RunFolder.existing(path)
     if str(path) not in shipped:
         raise InputError(f"{path} is neither a run folder nor a shipped model (choose from {', '.join(shipped)})")
     return RunFolder(shipped[str(path)])
-
-
-def folder_config(folder: RunFolder) -> RunConfig:
-    return read_config(folder.config(), f"{folder.path}/config.json")

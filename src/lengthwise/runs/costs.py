@@ -121,11 +121,16 @@ def _activation_bytes(model: GPT, steps: Steps) -> int:
 
 def _seconds_per_step(steps: Steps, device: torch.device) -> float:
     steps.take(0, [0.0] * WARM_UP)
+    return _seconds(lambda: steps.take(WARM_UP, [0.0] * TIMED), device) / TIMED
+
+
+def _seconds(work: Callable[[], object], device: torch.device) -> float:
+    """How long work takes, the device's part included."""
     wait_for(device)
     start = time.perf_counter()
-    steps.take(WARM_UP, [0.0] * TIMED)
+    work()
     wait_for(device)
-    return (time.perf_counter() - start) / TIMED
+    return time.perf_counter() - start
 
 
 def _megabytes(count: int) -> str:
@@ -175,11 +180,8 @@ class Bench:
 def bench(config: RunConfig, device: torch.device, *, members: int, seconds: float = 3.0) -> Bench:
     """Measure one config alone and as a stack of `members` that differ in their seeds."""
     ceilings = measure_ceilings(device)
-    sizes = [1] if members == 1 else [1, members]
-    rates: list[TrainingRate] = []
-    for size in sizes:
-        configs = [config.changed(seed=config.seed + k) for k in range(size)]
-        rates.append(_training_rate(configs, device, ceilings, seconds))
+    configs = [config.changed(seed=config.seed + k) for k in range(members)]
+    rates = [_training_rate(configs[:size], device, ceilings, seconds) for size in sorted({1, members})]
     stack = build([config], device)
     interim, _ = _evaluation(stack, detail=False)
     evaluation, problems = _evaluation(stack, detail=True)
@@ -228,15 +230,9 @@ def profile_steps(
     with profile(activities=[activity]) as seen:
         _take(taken, steps, steps)
         wait_for(device)
-    rows = [
-        (
-            event.key,
-            event.self_device_time_total if device.type == "cuda" else event.self_cpu_time_total,
-            event.count,
-        )
-        for event in seen.key_averages()
-    ]
-    return sorted(((key, total / steps, count / steps) for key, total, count in rows), key=lambda r: -r[1])
+    time_field = "self_device_time_total" if device.type == "cuda" else "self_cpu_time_total"
+    rows = [(event.key, getattr(event, time_field) / steps, event.count / steps) for event in seen.key_averages()]
+    return sorted(rows, key=lambda row: -row[1])
 
 
 def _training_rate(
@@ -264,11 +260,7 @@ def _evaluation(stack: Stack, *, detail: bool) -> tuple[float, int]:
     stack.model.eval()
     scored = sum(row.problems.a.shape[1] for row in domain_rows(stack, interim=not detail))
     assess([0], detail=detail)
-    wait_for(stack.device)
-    start = time.perf_counter()
-    assess([0], detail=detail)
-    wait_for(stack.device)
-    return time.perf_counter() - start, scored
+    return _seconds(lambda: assess([0], detail=detail), stack.device), scored
 
 
 def _data_rate(stack: Stack, seconds: float) -> float:

@@ -1,6 +1,7 @@
 """lengthwise predict: what a trained model will compute, before it is trained."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -103,20 +104,8 @@ def show(predictions: Predictions, console: Console) -> None:
         style="bold",
     )
     console.print(prediction_table(predictions))
-    for rule in dict.fromkeys(row.rule for row in predictions.rows):
-        console.print(f"- {rule}", soft_wrap=True, markup=False)
-    for name, premise in dict.fromkeys(
-        (str(a.hypothesis), a.premise) for row in predictions.rows for a in row.alternatives
-    ):
-        console.print(f"- {name} instead, if {premise}", soft_wrap=True, markup=False)
-    unseen = unseen_words(predictions)
-    if unseen is not None:
-        console.print(f"- {unseen}", soft_wrap=True, markup=False)
-    unknown = {row.hypothesis for row in predictions.rows if row.hypothesis is not None and row.accuracy is None}
-    if any(hypothesis.is_counted(task) for hypothesis in unknown):
-        console.print(f"- Exact accuracies are worked out for moduli up to {MOST_RESIDUES:,} in products")
-    elif unknown:
-        console.print("- Exact accuracies are worked out for functions that a rule predicts", soft_wrap=True)
+    for note in notes(predictions):
+        console.print(f"- {note}", soft_wrap=True, markup=False)
     mark = predictions.rows[0].generalizes
     words = {True: "yes", False: "no", None: "theory does not say"}[mark]
     console.print(f"{MARKS[mark]} Does it go on to longer operands? {words}")
@@ -127,6 +116,20 @@ def show(predictions: Predictions, console: Console) -> None:
             style="bold",
         )
         console.print(plateau_table(predictions.plateaus))
+
+
+def notes(predictions: Predictions) -> Iterator[str]:
+    """What stands under the table: the rules, other functions and their premises, and what is not known."""
+    rows = predictions.rows
+    yield from dict.fromkeys(row.rule for row in rows)
+    yield from dict.fromkeys(f"{a.hypothesis} instead, if {a.premise}" for row in rows for a in row.alternatives)
+    if unseen := unseen_words(predictions):
+        yield unseen
+    unknown = {row.hypothesis for row in rows if row.hypothesis is not None and row.accuracy is None}
+    if any(hypothesis.is_counted(predictions.task) for hypothesis in unknown):
+        yield f"Exact accuracies are worked out for moduli up to {MOST_RESIDUES:,} in products"
+    elif unknown:
+        yield "Exact accuracies are worked out for functions that a rule predicts"
 
 
 def unseen_words(predictions: Predictions) -> str | None:

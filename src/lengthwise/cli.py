@@ -38,7 +38,7 @@ class Command(Protocol):
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a verb; a user's mistake ends in one line and exit code 2."""
     verb, *options = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    # Numbers here may have 10,000 digits, and exact fractions of them more; Python writes 4,300 unless told.
+    # Numbers here may have 10,000 digits, and exact fractions of them more; by default Python writes 4,300.
     sys.set_int_max_str_digits(0)
     try:
         if verb in ("-h", "--help"):
@@ -70,7 +70,7 @@ Predict, train and check how arithmetic transformers generalize to lengths they 
 
 {verbs}
 
-lengthwise VERB --help lists a verb's options, lengthwise --version tells the version, and
+lengthwise VERB --help lists a verb's options, lengthwise --version prints the version, and
 lengthwise --completion {{{",".join(SHELLS)}}} prints a script that completes verbs and options in a shell."""
 
 

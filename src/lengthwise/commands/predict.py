@@ -75,7 +75,7 @@ class Predict:
         if self.json:
             return print(json.dumps(marks, indent=2))
         Console(highlight=False).print(mark_table(marks))
-        return print("✓ goes on to longer operands, ✗ does not")
+        return print("✓ generalizes to longer operands, ✗ does not")
 
     def _show_coverage(self, text: str) -> None:
         task = Task.parse(text, self.base)
@@ -108,7 +108,7 @@ def show(predictions: Predictions, console: Console) -> None:
         console.print(f"- {note}", soft_wrap=True, markup=False)
     mark = predictions.rows[0].generalizes
     words = {True: "yes", False: "no", None: "theory does not say"}[mark]
-    console.print(f"{MARKS[mark]} Does it go on to longer operands? {words}")
+    console.print(f"{MARKS[mark]} Does it generalize to longer operands? {words}")
     if predictions.plateaus is not None:
         console.print(
             f"\nAccuracy on {predictions.train} of a model that knows only part and guesses the rest at best",

@@ -28,7 +28,7 @@ class Start:
 
 @dataclass(frozen=True, kw_only=True)
 class Train:
-    """Train a model into a run folder. The same command again resumes it, or tells that it is done.
+    """Train a model into a run folder. The same command again resumes it, or shows its verdicts if it is done.
 
     Example: lengthwise train add --train D4 --test D1..9 --size mini --seed 1
     """
@@ -92,7 +92,7 @@ class Train:
         from lengthwise.records.files import read_json
         from lengthwise.runs.costs import counts_text
 
-        # Runs of earlier versions do not tell.
+        # Runs of earlier versions do not record it.
         if "samples" in (status := read_json(path / "status.json")):
             console.print(f"Trained on a fixed set: {counts_text(status['samples'])}")
 

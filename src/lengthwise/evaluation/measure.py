@@ -23,7 +23,7 @@ from lengthwise.theory.coverage import coverage
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.layouts.places import CARRY, SUM, C
 
-DIGITS_TOLD = 100
+RECORDED_DIGITS = 100
 """Answer digits with records of their own, from the lowest: of a thousand nobody would read all."""
 
 STEPS = {"sums": SUM, "carries": CARRY, "answer": C}
@@ -125,7 +125,7 @@ def measure_steps(subject: Subject, members: Sequence[Member], rows: Sequence[Ro
     stands before it.
 
     Teacher forcing shows every token what truly stands before it. So a carry that is wrong is wrong although its
-    column's sum and the carry below were right: which of the steps is the hard one is told one by one.
+    column's sum and the carry below were right: each step is measured by itself.
     """
     records: list[Record] = []
     for row in rows:
@@ -234,7 +234,7 @@ def _counts(make: partial[Record], totals: Totals) -> Iterator[Record]:
 
 def _digits(make: partial[Record], totals: Totals) -> Iterator[Record]:
     """Of the problems whose answer is written with a digit of that significance."""
-    counts = islice(zip(totals.right, totals.present, strict=True), DIGITS_TOLD)
+    counts = islice(zip(totals.right, totals.present, strict=True), RECORDED_DIGITS)
     for position, (correct, total) in enumerate(counts, start=1):
         if total:
             yield make(metric=f"digit:{position}", correct=correct, total=total)
@@ -243,9 +243,9 @@ def _digits(make: partial[Record], totals: Totals) -> Iterator[Record]:
 def _outside(make: partial[Record], totals: Totals, support: Tensor) -> Iterator[Record]:
     """Only where training showed some digits and not others is there something to be outside of; and only
     with fixed widths does every problem show a digit at every position."""
-    told = (~support.all(-1)).tolist()
+    restricted = (~support.all(-1)).tolist()
     for position, value in enumerate(totals.outside, start=1):
-        if told[position - 1]:
+        if restricted[position - 1]:
             yield make(metric=f"support:{position}", value=max(0.0, value))
 
 

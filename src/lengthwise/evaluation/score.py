@@ -52,7 +52,7 @@ class Scores:
         return self.probability.prod(-1)
 
     def split(self, counts: Sequence[int]) -> "list[Scores]":
-        """The scores of the first so many problems, of those after them, and so on."""
+        """The scores of consecutive groups of problems, of these sizes."""
         parts = [tensor.split(list(counts), dim=1) for tensor in vars(self).values()]
         return [Scores(*columns) for columns in zip(*parts, strict=True)]
 

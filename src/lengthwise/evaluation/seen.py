@@ -103,7 +103,7 @@ class Case:
     probability: float
     lengths: tuple[int, int]
     leads: tuple[range, range]
-    """Top digits, all alike."""
+    """Top digits, each as likely."""
     may_be_zero: tuple[bool, bool]
     """Whether the curriculum may set the top digit to zero."""
 
@@ -149,7 +149,7 @@ def _met_in_fixed_set(member: Member, a: Tensor, b: Tensor) -> Tensor:
     trained = 0.9 * sum(held)
     chance = torch.zeros(len(a), dtype=torch.float64)
     for count, part in zip(held, member.train.parts, strict=True):
-        in_set = count / sum(held) / part.size * _kept_back(part)
+        in_set = count / sum(held) / part.size * _without_reserved(part)
         chance += _within(part, a, b) * in_set
     chance *= ~is_reserved(a, b, member.train.base)
     return (chance * trained).clamp(max=0.9) * (1 - (1 - 1 / trained) ** member.draws)
@@ -163,7 +163,7 @@ def _held(member: Member) -> list[float]:
 
 
 def _within(part: Part, a: Tensor, b: Tensor) -> Tensor:
-    """Which pairs [N] belong to a part, as their digits from its top one on tell."""
+    """Which pairs [N] belong to a part, judged by their digits from its top one on."""
     if a.shape[-1] < part.length:
         return torch.zeros(len(a), dtype=torch.bool, device=a.device)
     (a_digits, b_digits), (a_lowest, b_lowest) = part.lengths, part.lowest_leads
@@ -174,7 +174,7 @@ def _within(part: Part, a: Tensor, b: Tensor) -> Tensor:
     return starts & ~a[:, a_digits:].any(-1) & ~b[:, b_digits:].any(-1)
 
 
-def _kept_back(part: Part) -> float:
+def _without_reserved(part: Part) -> float:
     """A fixed set holds no reserved pair, so that each of the others comes up more often."""
     size = part.base ** low_digits(part.base)
     return size / (size - 1) if reserves(part) else 1.0

@@ -108,7 +108,7 @@ def chain_strata(rows: Sequence[Row], drawing: Drawing, further: Sequence[Hypoth
     """The domains of rows by longest carry chain.
 
     A domain that is there whole, too long for the sampler or of parts such as 40x2 is taken as it is. Of others
-    there are problems that have every chain that occurs alike, as uniform ones hardly ever have a long one.
+    there are as many problems of every chain that occurs, as uniform ones hardly ever have a long one.
     """
     every = _stratified([row.problems for row in rows], drawing)
     return [_by_chain(problems, row.hypotheses, further) for problems, row in zip(every, rows, strict=True)]
@@ -191,7 +191,7 @@ def _pair_grid(lengths: Sequence[int], drawing: Drawing) -> Pair:
 
 
 def lopsided(drawing: Drawing, length: int) -> Problems:
-    """One operand has all digits, the other 1 to a tenth as many, each number alike; they take turns."""
+    """One operand has all digits, the other 1 to a tenth as many, each number as likely; they take turns."""
     indices = drawing.indices(SET_START)
     long, _ = drawing.operands(f"B{length}", indices)
     _, short = drawing.operands(f"B1..{max(1, length // SHORT)}", indices)
@@ -252,5 +252,5 @@ def _making(base: int) -> list[tuple[int, int]]:
 
 
 def _choice(pairs: Sequence[tuple[int, int]], draws: Tensor) -> Tensor:
-    """Pairs of digits [2, M, N, 1], each alike."""
+    """Pairs of digits [2, M, N, 1], each as likely."""
     return torch.tensor(pairs, device=draws.device)[below(draws, len(pairs))].movedim(-1, 0).unsqueeze(-1)

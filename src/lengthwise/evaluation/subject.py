@@ -35,7 +35,7 @@ class Subject:
         return encoded.spread(), number_tokens(self.encoding, encoded.significance, encoded.number)
 
     def chunks(self, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
-        """Tensors [M, N, ...] of problems, as many problems at once as the device likes."""
+        """Tensors [M, N, ...] of problems, as many problems at once as suits the device."""
         size = max(1, CHUNK_TOKENS[tensors[0].device.type] // (self.layout.length * len(tensors[0])))
         yield from zip(*(tensor.split(size, dim=1) for tensor in tensors), strict=True)
 

@@ -37,7 +37,7 @@ class Stack(Subject):
         return self.model.device
 
     def members(self, steps: Sequence[int]) -> list[Member]:
-        """Whom records are about, each after so many steps."""
+        """Whom records are about, each after its number of steps."""
         per_row = problems_per_row(training_layout(self.config, self.layout), self.config.data)
         return [
             Member(
@@ -53,7 +53,7 @@ class Stack(Subject):
         ]
 
     def drawing(self, count: int) -> Drawing:
-        """How so many test problems are drawn for each of them."""
+        """How `count` test problems are drawn for each of them."""
         seeds = [config.seed for config in self.configs]
         return Drawing(seeds, self.layout.operand_width, self.config.base, count, self.device)
 

@@ -119,7 +119,7 @@ class RunConfig(Config):
 
     @property
     def name(self) -> str:
-        """A folder name that tells what the run is."""
+        """A folder name that says what the run is."""
         base = "" if self.base == 10 else f"-base{self.base}"
         natural = self.resolved_layout == encoding_facts(self.encoding).layout
         written = self.encoding if natural else f"{self.encoding}-{self.layout}"
@@ -135,7 +135,7 @@ class RunConfig(Config):
 
 
 def read_config(content: Any, place: str) -> RunConfig:
-    """A config from parsed JSON; what is wrong with it is told with its place."""
+    """A config from parsed JSON; an error names its place."""
     try:
         return RunConfig(**content)
     except (InputError, TypeError) as error:

@@ -1,6 +1,6 @@
 """What a run costs and how fast it is here, found by building it and taking a few steps.
 
-`costs` tells one run's parameters, memory and time. `bench` puts training, evaluation and data beside the device's
+`costs` has one run's parameters, memory and time. `bench` puts training, evaluation and data beside the device's
 own ceilings: a rate is also given as a share of the rate that the model's matrix products alone would allow, at
 the fastest that this device was seen to multiply matrices in the same run.
 """

@@ -55,10 +55,10 @@ def _version(name: str) -> str | None:
 def _commit() -> str | None:
     """The commit of the source tree, with a mark if files differ from it.
 
-    Where the tree travels without its repository, LENGTHWISE_COMMIT tells.
+    Where the tree travels without its repository, LENGTHWISE_COMMIT says it.
     """
-    if told := os.environ.get("LENGTHWISE_COMMIT"):
-        return told
+    if commit := os.environ.get("LENGTHWISE_COMMIT"):
+        return commit
     here = Path(__file__).parent
     try:
         command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
@@ -70,7 +70,7 @@ def _commit() -> str | None:
 
 @contextmanager
 def memory_errors_explained(runs: int) -> Iterator[None]:
-    """Running out of memory in work on so many runs, as one line that says what to reduce."""
+    """Running out of memory in work on this many runs, as one line that says what to reduce."""
     try:
         yield
     except RuntimeError as error:

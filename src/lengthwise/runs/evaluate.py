@@ -39,7 +39,7 @@ class Assessment:
         self.stack = stack
 
     def __call__(self, steps: Sequence[int], *, detail: bool) -> list[Record]:
-        """Records of all members after so many steps each; `detail` is for the evaluation after the last one."""
+        """Records of all members, each after its number of steps; `detail` is for the evaluation after training."""
         stack, config = self.stack, self.stack.config.evaluation
         members = stack.members(steps)
         rows = domain_rows(stack) if detail else self._interim_rows
@@ -97,7 +97,7 @@ def assess_held_out(stack: Stack, members: Sequence[Member], sets: Sequence[Fixe
     predicted = [config.spec.predicted_hypothesis(config.train_domain) for config in stack.configs]
     records: list[Record] = []
     for own in _of_equal_size(sets):
-        # A pass is over all members: those whose sets have another size look at one of these, for nothing.
+        # A pass is over all members: those whose sets have another size get one of these, and no records of it.
         chosen = [own.get(k) or next(iter(own.values())) for k in range(len(members))]
         a, b = (torch.stack(side).to(stack.device) for side in zip(*chosen, strict=True))
         row = _row(stack, Problems("held out", a, b, "sampled"), predicted)
@@ -146,7 +146,7 @@ def domain_rows(stack: Stack, domains: Sequence[Domain] | None = None, *, interi
 
 
 def few_rows(stack: Stack, count: int) -> list[Row]:
-    """A row of no more than so many problems for each test domain, which all members share."""
+    """A row of at most `count` problems for each test domain, which all members share."""
     return [_domain_row(stack, domain, count, count) for domain in stack.config.test_domains]
 
 

@@ -157,7 +157,7 @@ class StackRun:
                 mirror.close()
         progress = self.trainer.progress
         if not progress.finished:
-            raise KeyboardInterrupt(f"stopped after step {progress.step}; the same command goes on from there")
+            raise KeyboardInterrupt(f"stopped after step {progress.step}; the same command resumes it")
         for k, job in enumerate(self.jobs):
             if progress.alive[k]:
                 job.folder.set_status("done", **self._facts(k))
@@ -165,7 +165,7 @@ class StackRun:
                 job.folder.set_status("failed", reason="the loss is no longer finite", **self._facts(k))
 
     def _facts(self, k: int) -> dict[str, Any]:
-        """What status.json tells of a run that is over."""
+        """What status.json says of a run that is over."""
         progress, fixed = self.trainer.progress, self.fixed_sets[k]
         steps = self.trainer.steps_taken()[k]
         return {
@@ -223,7 +223,7 @@ class StackRun:
         for k, (job, member) in enumerate(zip(self.jobs, members, strict=True)):
             if not progress.alive[k]:
                 continue
-            # Of a member whose training ended earlier, an evaluation of the others tells nothing new.
+            # Of a member whose training ended earlier, an evaluation of the others says nothing new.
             own = [r for r in records if r.run == member.run and r.step == member.step and _is_number(r)]
             if progress.losses and member.step == progress.step:
                 total = progress.loss_steps * job.config.training.batch

@@ -45,8 +45,8 @@ class Run:
         width, base = self.stack.layout.operand_width, self.config.base
         for number in (number for pair in pairs for number in pair):
             if not 0 <= number < base**width:
-                told = number if number < 0 else f"a number of {digit_count(number, base)} digits"
-                raise InputError(f"{told} is not an operand of this model (up to {width} digits)")
+                what = number if number < 0 else f"a number of {digit_count(number, base)} digits"
+                raise InputError(f"{what} is not an operand of this model (up to {width} digits)")
         self.check_answers(pairs)
         a, b = (
             from_ints(list(numbers), width, base).to(self.stack.device)[None]

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lengthwise.errors import InputError
 
-REASONS = {"missing": "missing option {}", "extra_forbidden": "unknown option {}"}
+REASONS = {"missing": "{} is missing", "extra_forbidden": "unknown option {}"}
 
 
 class Config(BaseModel):

@@ -103,11 +103,11 @@ def test_only_chooses_rows():
     ("arguments", "complaint"),
     [
         (["addiction"], "unknown recipe 'addiction': allowed are all, addition, modular-addition"),
-        ([], "no recipe given"),
+        ([], "missing recipe"),
         (["addition", "--scale", "tiny"], "unknown scale 'tiny': allowed are full, laptop"),
         (["addition", "--preset", "slow"], "unknown preset 'slow': allowed are fast, paper"),
         (["addition", "--scale", "laptop", "--preset", "paper"], "preset 'paper' has no scale 'laptop'"),
-        (["addition", "--seeds", "-1"], "seeds -1 is negative"),
+        (["addition", "--seeds", "-1"], "seeds is -1 (must be 0 or more)"),
     ],
 )
 def test_mistakes_are_one_line(arguments, complaint, capsys):

@@ -39,7 +39,7 @@ class Assessment:
         self.stack = stack
 
     def __call__(self, steps: Sequence[int], *, detail: bool) -> list[Record]:
-        """Records of all members, each after its number of steps; `detail` is for the evaluation after training."""
+        """Records of all members, each after its number of steps; `detail` is for the one after training."""
         stack, config = self.stack, self.stack.config.evaluation
         members = stack.members(steps)
         rows = domain_rows(stack) if detail else self._interim_rows

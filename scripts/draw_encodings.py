@@ -21,8 +21,8 @@ from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Initializer
 from lengthwise.model.positions import Encoding, find_encoding, number_tokens
 from lengthwise.model.positions.sinusoidal import frequencies
-from lengthwise.tokens import build_layout
 from lengthwise.tokens.digits import from_ints
+from lengthwise.tokens.layouts import build_layout
 
 FOLDER = Path(__file__).parent.parent / "docs" / "encodings"
 CONFIG = ModelConfig(layers=1, heads=4, width=64, embedding_std=0.3)

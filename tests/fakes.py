@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.arithmetic import Task
-from lengthwise.experiments.config import RunConfig
+from lengthwise.runs.config import RunConfig
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.digits import from_ints, to_ints
 from lengthwise.tokens.layouts import FixedWidth, NaturalLength

@@ -38,11 +38,15 @@ def refused(capsys, *arguments) -> str:
         (["predict"], ["add%101"]),
         (["train"], ["add%101"]),
         (["train", "--size", "nano"], ["add%101"]),
-        (["train", "add", "--size"], ["size", "nano"]),
+        (["train", "add", "--size"], ["--size"]),
+        (["train", "add", "--size", "big"], ["unknown size 'big' (choose from nano, micro, mini)"]),
+        (["train", "add", "--preset", "slow"], ["slow", "fast"]),
         (["train", "--size", "nano", "mul%0"], ["0"]),
         (["bench", "add", "--members", "0"], ["members", "0", "1 or more"]),
         (["bench", "add", "--seconds", "0"], ["seconds", "0"]),
-        (["conjecture"], ["conjecture", "predict"]),
+        (["--completion"], ["unknown shell", "bash, zsh, fish"]),
+        (["--completion", "csh"], ["unknown shell 'csh'", "bash, zsh, fish"]),
+        (["conjecture"], ["unknown verb 'conjecture' (choose from predict, "]),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(capsys, arguments, named):
@@ -62,6 +66,41 @@ def test_help_lists_every_verb(capsys):
     assert all(f"  {verb} " in printed for verb in VERBS)
 
 
+def completed(script, *words):
+    """What bash offers for the last of the words, with the completion script sourced."""
+    asked = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _tyro_lengthwise"
+    shell = f'source {script}; {asked}; printf "%s\n" "${{COMPREPLY[@]}}"'
+    return subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_a_shell_completes_verbs_and_options(tmp_path, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["--completion", "bash"])
+    assert stop.value.code in (0, None)
+    script = tmp_path / "completion"
+    script.write_text(capsys.readouterr().out)
+    assert set(VERBS) <= set(completed(script, "lengthwise", "''"))
+    assert completed(script, "lengthwise", "pre") == ["predict"]
+    assert completed(script, "lengthwise", "train", "add", "--model.la") == ["--model.layers"]
+    assert completed(script, "lengthwise", "explore", "--no") == ["--no-browser"]
+
+
+@pytest.mark.parametrize("shell", [["zsh"], ["fish"]])
+def test_completion_for_other_shells(capsys, shell):
+    with pytest.raises(SystemExit) as stop:
+        main(["--completion", *shell])
+    assert stop.value.code in (0, None)
+    script = capsys.readouterr().out
+    assert all(verb in script for verb in VERBS)
+
+
+def test_no_flag_says_whether(capsys):
+    """Of a switch that turns something off, the help says what the flag does."""
+    with pytest.raises(SystemExit):
+        main(["explore", "--help"])
+    assert "Do not open the page in a browser" in capsys.readouterr().out
+
+
 def test_fractions_of_more_digits_than_python_writes_by_default(capsys):
     main(["predict", "add%101", "--train", "D4", "--test", "D3000", "--json"])
     (row,) = json.loads(capsys.readouterr().out)["rows"]
@@ -75,7 +114,7 @@ def test_the_longest_training_domain_has_a_default_test(capsys):
 
 @pytest.mark.parametrize("arguments", [["mul", "--preset", "paper"], ["--preset", "paper", "--dry-run", "mul"]])
 def test_a_preset_knows_the_task_wherever_it_stands(arguments):
-    config, _, _ = starting_config(arguments)
+    config, _ = starting_config(arguments)
     assert (config.task, config.model.dropout) == ("mul", 0.1)
 
 
@@ -83,7 +122,7 @@ def test_a_value_inside_an_inner_config_is_named_as_its_flag(capsys):
     with pytest.raises(SystemExit) as stop:
         main(["train", "add", "--size", "nano", "--model.layers", "0"])
     assert stop.value.code == 2
-    assert capsys.readouterr().err.startswith("lengthwise: model.layers is 0: ")
+    assert capsys.readouterr().err.startswith("error: model.layers is 0 (must be ")
 
 
 def test_accuracies_that_would_take_too_long_are_left_out_and_said_so(capsys):

@@ -28,7 +28,7 @@ ALLOWED = {
     "evaluation": {"arithmetic", "theory", "tokens", "model", "records"},
     "records": {"arithmetic", "theory"},
     "shipped": set(),
-    "experiments": {"arithmetic", "theory", "tokens", "model", "training", "evaluation", "records", "shipped"},
+    "runs": {"arithmetic", "theory", "tokens", "model", "training", "evaluation", "records", "shipped"},
     "report": {"records", "theory", "arithmetic"},
     "explorer": {
         "arithmetic",
@@ -37,7 +37,7 @@ ALLOWED = {
         "report",
         "shipped",
         # Lazily, to ask a model.
-        "experiments",
+        "runs",
         "evaluation",
         "tokens",
         "model",
@@ -50,12 +50,12 @@ ALLOWED = {
         "training",
         "evaluation",
         "records",
-        "experiments",
+        "runs",
     }
     | {"report", "explorer"},
     "cli.py": {"commands"},
     "__main__.py": {"cli"},
-    "__init__.py": {"theory", "experiments"},
+    "__init__.py": {"theory", "runs"},
     "errors.py": set(),
     "config.py": set(),
 }

@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lengthwise.experiments.evaluate import evaluate
-    from lengthwise.experiments.launch import train
-    from lengthwise.experiments.load import load
+    from lengthwise.runs.evaluate import evaluate
+    from lengthwise.runs.launch import train
+    from lengthwise.runs.load import load
     from lengthwise.theory.predict import predict
 
 __version__ = "0.1.0"
@@ -21,10 +21,10 @@ __all__ = ["evaluate", "load", "predict", "train"]
 
 # Imported when first used: predictions must not wait for torch.
 _HOMES = {
-    "evaluate": "lengthwise.experiments.evaluate",
-    "load": "lengthwise.experiments.load",
+    "evaluate": "lengthwise.runs.evaluate",
+    "load": "lengthwise.runs.load",
     "predict": "lengthwise.theory.predict",
-    "train": "lengthwise.experiments.launch",
+    "train": "lengthwise.runs.launch",
 }
 
 

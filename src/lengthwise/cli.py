@@ -1,4 +1,7 @@
-"""The command table: verbs, where they live, and what they are for. Parsing is left to tyro."""
+"""The command line: the table of verbs, each a file of `commands`, whose options tyro parses.
+
+Only the verb that is asked for is imported: `lengthwise --help` needs no library, `predict` and all help no torch.
+"""
 
 import contextlib
 import importlib
@@ -6,27 +9,24 @@ import io
 import re
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, cast
+from typing import Any, Protocol
 
+import lengthwise
 from lengthwise.errors import InputError
 
-
-class Verb(NamedTuple):
-    target: str
-    purpose: str
-
-
-VERBS: dict[str, Verb] = {
-    "predict": Verb("lengthwise.commands.predict:Predict", "what a trained model will compute, exactly"),
-    "train": Verb("lengthwise.commands.train:Train", "train a model, measure it, judge the prediction"),
-    "evaluate": Verb("lengthwise.commands.evaluate:Evaluate", "measure a trained run"),
-    "ask": Verb("lengthwise.commands.ask:Ask", "put a problem to a trained model"),
-    "reproduce": Verb("lengthwise.commands.reproduce:Reproduce", "a table or figure of the paper, by its name"),
-    "explore": Verb("lengthwise.commands.explore:Explore", "a page to play with: predict, ask models, watch runs"),
-    "report": Verb("lengthwise.commands.report:ReportCommand", "runs as one HTML page to look at"),
-    "bench": Verb("lengthwise.commands.bench:BenchCommand", "how fast it is here, and how fast it could be"),
-    "demo": Verb("lengthwise.commands.demo:Demo", "the paper's Table 1 in miniature, on this machine"),
+VERBS = {
+    "predict": "what a trained model will compute, exactly",
+    "train": "train a model, measure it, judge the prediction",
+    "evaluate": "measure a trained run",
+    "ask": "put a problem to a trained model",
+    "reproduce": "a table or figure of the paper, by its name",
+    "explore": "a page to play with: predict, ask models, watch runs",
+    "report": "runs as one HTML page to look at",
+    "bench": "how fast it is here, and how fast it could be",
+    "demo": "the paper's Table 1 in miniature, on this machine",
 }
+
+SHELLS = ("bash", "zsh", "fish")
 
 BOX = "╭╮╰╯│─"
 
@@ -37,16 +37,21 @@ class Command(Protocol):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a verb; a user's mistake ends in one line and exit code 2."""
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
-    # Numbers here may have 10,000 digits, and exact fractions of them more; Python writes 4,300 unless told.
+    verb, *options = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    # Numbers here may have 10,000 digits, and exact fractions of them more; by default Python writes 4,300.
     sys.set_int_max_str_digits(0)
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print(overview())
-        return
     try:
-        _load(arguments[0], arguments[1:]).run()
+        if verb in ("-h", "--help"):
+            print(overview())
+        elif verb == "--version":
+            print(f"lengthwise {lengthwise.__version__}")
+        elif verb == "--completion":
+            _print_completion(options)
+        else:
+            _parse(verb, options).run()
     except InputError as error:
-        _refuse(str(error))
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
     except KeyboardInterrupt as stop:
         print(str(stop) or "stopped", file=sys.stderr)
         sys.exit(130)
@@ -57,48 +62,50 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def overview() -> str:
     width = max(map(len, VERBS))
-    lines = [f"  {name:<{width}}  {verb.purpose}" for name, verb in VERBS.items()]
-    return "\n".join(
-        [
-            "usage: lengthwise VERB [options]",
-            "",
-            "Predict, train and check how arithmetic transformers generalize to lengths they never saw.",
-            "",
-            *lines,
-            "",
-            "lengthwise VERB --help lists a verb's options.",
-        ]
-    )
+    verbs = "\n".join(f"  {name:<{width}}  {purpose}" for name, purpose in VERBS.items())
+    return f"""\
+usage: lengthwise VERB [options]
+
+Predict, train and check how arithmetic transformers generalize to lengths they never saw.
+
+{verbs}
+
+lengthwise VERB --help lists a verb's options, lengthwise --version prints the version, and
+lengthwise --completion {{{",".join(SHELLS)}}} prints a script that completes verbs and options in a shell."""
 
 
-def _load(name: str, arguments: Sequence[str]) -> Command:
-    if name == "--version":
-        from importlib.metadata import version
-
-        print(f"lengthwise {version('lengthwise')}")
-        sys.exit(0)
-    if name not in VERBS:
-        raise InputError(f"unknown verb {name!r}: allowed are {', '.join(VERBS)}")
+def _parse(verb: str, options: Sequence[str]) -> Command:
     import tyro
 
-    module, attribute = VERBS[name].target.split(":")
-    command = getattr(importlib.import_module(module), attribute)
-    defaults = command.defaults(arguments) if hasattr(command, "defaults") else None
-    complaint = io.StringIO()
+    command, complaint = _command(verb), io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):
-            parsed = tyro.cli(
-                command,
-                prog=f"lengthwise {name}",
-                args=arguments,
-                default=defaults,
-                config=(tyro.conf.FlagCreatePairsOff,),
-            )
-        return cast(Command, parsed)
+            # Defaults may depend on what is asked for, as those of train do on its preset.
+            defaults = command.defaults(options) if hasattr(command, "defaults") else tyro.MISSING_NONPROP
+            markers = (tyro.conf.FlagCreatePairsOff,)
+            return tyro.cli(command, prog=f"lengthwise {verb}", args=options, default=defaults, config=markers)
     except SystemExit as stop:
         if stop.code in (0, None):
             raise
-        raise InputError(f"{_one_line(complaint.getvalue())} (see lengthwise {name} --help)") from None
+        raise InputError(f"{_one_line(complaint.getvalue())}; see lengthwise {verb} --help") from None
+
+
+def _command(verb: str) -> Any:
+    """The class of a verb, whose fields are its options."""
+    if verb not in VERBS:
+        raise InputError(f"unknown verb {verb!r} (choose from {', '.join(VERBS)})")
+    return getattr(importlib.import_module(f"lengthwise.commands.{verb}"), verb.capitalize())
+
+
+def _print_completion(options: Sequence[str]) -> None:
+    import tyro
+
+    if len(options) != 1 or options[0] not in SHELLS:
+        raise InputError(f"unknown shell {' '.join(options)!r} (choose from {', '.join(SHELLS)})")
+    commands = {verb: _command(verb) for verb in VERBS}
+    arguments = ["--tyro-write-completion", *options, "-"]
+    markers = (tyro.conf.FlagCreatePairsOff,)
+    tyro.extras.subcommand_cli_from_dict(commands, prog="lengthwise", args=arguments, config=markers)
 
 
 def _one_line(boxed: str) -> str:
@@ -111,12 +118,9 @@ def _one_line(boxed: str) -> str:
     start = next((i for i, line in enumerate(said) if line), 0)
     end = next((i for i, line in enumerate(said) if i > start and not line), len(said))
     # A value inside an inner config is named as its flag is: --model.layers.
-    return re.sub(r"^Error parsing config\.(\w+): ", r"\1.", " ".join(said[start:end]))
-
-
-def _refuse(message: str) -> None:
-    print(f"lengthwise: {message}", file=sys.stderr)
-    sys.exit(2)
+    text = re.sub(r"^Error parsing config\.(\w+): ", r"\1.", " ".join(said[start:end]))
+    text = text.removeprefix("Error parsing ").removesuffix(".")
+    return text[:1].lower() + text[1:]
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lengthwise.errors import InputError
 
+REASONS = {"missing": "{} is missing", "extra_forbidden": "unknown option {}"}
+
 
 class Config(BaseModel):
     """Validated when built. A config class stands beside the code that it configures."""
@@ -25,5 +27,6 @@ def _first_complaint(error: ValidationError) -> str:
     if isinstance(cause, InputError):
         return str(cause)
     where = ".".join(str(part) for part in first["loc"])
-    given = "" if first["type"] == "missing" else f" is {first['input']!r}"
-    return f"{where}{given}: {first['msg'][0].lower()}{first['msg'][1:]}"
+    if first["type"] in REASONS:
+        return REASONS[first["type"]].format(where)
+    return f"{where} is {first['input']!r} ({first['msg'].replace('Input should be', 'must be')})"

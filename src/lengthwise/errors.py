@@ -1,4 +1,4 @@
-"""The one exception meant for users: what was given, and what is allowed, in one line."""
+"""The one exception meant for users: what was given and what would do, in one line."""
 
 
 class InputError(ValueError):

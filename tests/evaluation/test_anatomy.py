@@ -8,14 +8,13 @@ import torch
 from fakes import tiny_config
 
 from lengthwise.evaluation import anatomy
-from lengthwise.evaluation.anatomy import NO_DIGIT, dissect, measure_anatomy
-from lengthwise.evaluation.attention import attention_weights
-from lengthwise.evaluation.score import Subject
-from lengthwise.evaluation.written import written_digits
-from lengthwise.experiments.assess import few_rows, measured_members
-from lengthwise.experiments.build import build
+from lengthwise.evaluation.anatomy import NO_DIGIT, attention_weights, dissect, measure_anatomy
+from lengthwise.evaluation.decode import written_digits
+from lengthwise.evaluation.subject import CHUNK_TOKENS
 from lengthwise.model.positions import number_tokens
-from lengthwise.tokens.layouts import A, B, C
+from lengthwise.runs.build import build
+from lengthwise.runs.evaluate import few_rows
+from lengthwise.tokens.layouts.layout import A, B, C
 
 LAYOUTS = [
     ("coupled", "reversed"),
@@ -28,39 +27,38 @@ LAYOUTS = [
 NAMES = ["one", "two"]
 
 
-def stack(encoding, layout, **model):
+def untrained(encoding, layout, **model):
     """Two untrained models whose attention and answers vary."""
     options = {"layers": 2, "heads": 2, "width": 16, "tied": False, **model}
     config = tiny_config(encoding=encoding, layout=layout, test="D2,D4", model=options)
-    parts = build([config.changed(seed=seed) for seed in (1, 2)], torch.device("cpu"))
+    stack = build([config.changed(seed=seed) for seed in (1, 2)], torch.device("cpu"), NAMES)
     noise = torch.Generator().manual_seed(5)
     with torch.no_grad():
-        for parameter in parts.model.parameters():
+        for parameter in stack.model.parameters():
             parameter.add_(torch.randn(parameter.shape, generator=noise), alpha=0.5)
-    parts.model.eval()
-    return parts
+    stack.model.eval()
+    return stack
 
 
-def problems(parts, count=12):
+def problems(stack, count=12):
     """What the models themselves answer counts as right, but for a digit here and there: these are then the
     first ones wrong."""
-    row = few_rows(parts, count)[-1]
-    pair = row.problems.a, row.problems.b
-    answers = written_digits(parts.model, parts.layout, parts.encoding, pair)
+    pair = few_rows(stack, count)[-1].problems.pair
+    answers = written_digits(stack, pair)
     for n in range(3, count):
         place = n % answers.shape[-1]
         answers[:, n, place] = (answers[:, n, place] + 1) % 3
     return pair, answers.to(torch.int8)
 
 
-def recounted(parts, pair, answers, k, n):
+def recounted(stack, pair, answers, k, n):
     """Of problem n of member k: tenth of the first wrong digit, margin, and per layer and head the largest
     weight and the weight on needed digits of each answer digit."""
-    tokens = parts.layout.encode(*(x[:, n : n + 1] for x in (*pair, answers))).spread()
-    positions = number_tokens(parts.encoding, tokens.significance, tokens.number)
+    tokens = stack.layout.encode(*(x[:, n : n + 1] for x in (*pair, answers))).spread()
+    positions = number_tokens(stack.encoding, tokens.significance, tokens.number)
     with torch.no_grad():
-        logits = parts.model(tokens.ids, positions)[k, 0].tolist()
-    layers = [weights[k, 0].tolist() for weights in attention_weights(parts.model, tokens.ids, positions)]
+        logits = stack.model(tokens.ids, positions)[k, 0].tolist()
+    layers = [weights[k, 0].tolist() for weights in attention_weights(stack.model, tokens.ids, positions)]
     ids, number, significance = (x[k, 0].tolist() for x in (tokens.ids, tokens.number, tokens.significance))
     places = [place for place, is_answer in enumerate(tokens.answer[k, 0].tolist()) if is_answer]
     margins = {
@@ -91,14 +89,14 @@ def recounted(parts, pair, answers, k, n):
 
 @pytest.mark.parametrize(("encoding", "layout"), LAYOUTS)
 def test_equal_to_a_count_by_hand(encoding, layout, monkeypatch):
-    parts = stack(encoding, layout, log_length_scale=True)
-    pair, answers = problems(parts)
+    stack = untrained(encoding, layout, log_length_scale=True)
+    pair, answers = problems(stack)
     # Few weights at once and few problems in a pass, so that both are cut into pieces.
     monkeypatch.setattr(anatomy, "WEIGHTS_AT_ONCE", 600)
-    monkeypatch.setitem(anatomy.chunks.__globals__["CHUNK_TOKENS"], "cpu", 5 * 2 * parts.layout.length)
-    found = dissect(Subject(parts.model, parts.layout, parts.encoding), pair, answers)
+    monkeypatch.setitem(CHUNK_TOKENS, "cpu", 5 * 2 * stack.layout.length)
+    found = dissect(stack, pair, answers)
     for k in range(2):
-        every = [recounted(parts, pair, answers, k, n) for n in range(12)]
+        every = [recounted(stack, pair, answers, k, n) for n in range(12)]
         assert found.first_wrong[k].tolist() == [tenth for tenth, *_ in every]
         torch.testing.assert_close(found.margin[k], torch.tensor([margin for _, margin, *_ in every]))
         for measured, which in ((found.sharpness, 2), (found.on_column, 3)):
@@ -110,21 +108,20 @@ def test_equal_to_a_count_by_hand(encoding, layout, monkeypatch):
 
 
 def test_every_applied_layer_is_told():
-    parts = stack("coupled", "reversed", loops=3)
-    pair, answers = problems(parts)
-    found = dissect(Subject(parts.model, parts.layout, parts.encoding), pair, answers)
+    stack = untrained("coupled", "reversed", loops=3)
+    pair, answers = problems(stack)
+    found = dissect(stack, pair, answers)
     assert found.sharpness.shape == found.on_column.shape == (6, 2, 2)
     assert (found.on_column <= 1).all() and (found.sharpness <= 1).all()
 
 
 def test_records():
-    parts = stack("coupled", "reversed")
-    subject = Subject(parts.model, parts.layout, parts.encoding)
-    rows = few_rows(parts, 12)
-    records = measure_anatomy(subject, measured_members(parts, NAMES, [5, 5]), rows)
+    stack = untrained("coupled", "reversed")
+    rows = few_rows(stack, 12)
+    records = measure_anatomy(stack, stack.members([5, 5]), rows)
     for name in NAMES:
         for row in rows:
-            own = {r.metric: r for r in records if (r.run, r.domain) == (name, row.problems.domain)}
+            own = {r.metric: r for r in records if (r.run, r.domain) == (name, row.problems.name)}
             assert {"margin_mean", "margin_low", "attention:1:1", "attention:2:2", "on_column:2:1"} < set(own)
             assert own["margin_mean"].total == row.problems.a.shape[1] <= 12
             assert own["margin_low"].value <= own["margin_mean"].value
@@ -134,10 +131,11 @@ def test_records():
 
 
 def test_right_answers_have_no_first_wrong_digit():
-    parts = stack("coupled", "reversed")
-    (row,) = few_rows(parts, 12)[-1:]
-    subject, members = Subject(parts.model, parts.layout, parts.encoding), measured_members(parts, NAMES, [5, 5])
-    found = dissect(subject, *problems(parts))
+    stack = untrained("coupled", "reversed")
+    (row,) = few_rows(stack, 12)[-1:]
+    found = dissect(stack, *problems(stack))
     right = replace(found, first_wrong=torch.zeros_like(found.first_wrong))
-    metrics = {r.metric for r in anatomy._records(anatomy.row_maker(members[0], row, 0), right, 0)}
+    metrics = {
+        r.metric for r in anatomy._records(anatomy.row_makers(stack.members([5, 5]), row.problems)[0], right, 0)
+    }
     assert not [metric for metric in metrics if "wrong" in metric]

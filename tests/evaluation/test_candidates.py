@@ -8,16 +8,14 @@ from fakes import PerfectModel, TheoryModel, tiny_config
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
-from lengthwise.evaluation.candidates import measure_candidates
-from lengthwise.evaluation.measure import Row
+from lengthwise.evaluation.measure import Row, measure_candidates, measure_steps
+from lengthwise.evaluation.problems import Drawing
 from lengthwise.evaluation.problems import test_problems as problems_of
-from lengthwise.evaluation.score import Subject
-from lengthwise.evaluation.seen import MeasuredMember
-from lengthwise.evaluation.steps import measure_steps
-from lengthwise.evaluation.strata import Drawing, chain_strata, measure_strata
-from lengthwise.experiments.launch import train
+from lengthwise.evaluation.strata import chain_strata, measure_strata
+from lengthwise.evaluation.subject import Member, Subject
 from lengthwise.model.positions import find_encoding
 from lengthwise.records.view import RunView
+from lengthwise.runs.launch import train
 from lengthwise.theory.carries import longest_chain
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.layouts import CARRY, SUM, build_layout
@@ -28,15 +26,18 @@ PAIRS = [(a, b) for a, b in product(range(27), repeat=2) if max(a, b) >= 9]
 
 
 def member(task):
-    return MeasuredMember("r", 0, task, Domain.parse("D1", task.base), draws=0)
+    return Member("r", 0, task, Domain.parse("D1", task.base), draws=0)
 
 
 def subject(layout, model):
     return Subject(model, layout, find_encoding("learned"))
 
 
-def row(predicted=None):
-    return Row(problems_of(D3, [0], 3, 50, CPU), D3, [predicted])
+DRAWING = Drawing([0], 3, 3, 50, CPU)
+
+
+def row(task, layout, predicted):
+    return Row.of(problems_of(D3, DRAWING), [task], [predicted], layout.answer_width)
 
 
 NAMES = ("truth", "truncated:2", "windowed:1", "windowed:2", "leading:2", "folded:1", "folded:2")
@@ -50,7 +51,9 @@ def test_agreement_with_candidates_is_what_integers_say(text, computed):
     layout = build_layout("padded", task, 3)
     model = TheoryModel(layout, [task], [own])
     predicted = Hypothesis.parse("truncated:2")
-    records = measure_candidates(subject(layout, model), [member(task)], [row(predicted)], hypotheses)
+    records = measure_candidates(
+        subject(layout, model), [member(task)], [row(task, layout, predicted)], hypotheses
+    )
     found = {(r.reference, r.metric): (r.correct, r.total) for r in records}
     assert {name for name, _ in found} == {*NAMES} - {"truth", "truncated:2"}, "those are measured anyway"
     for hypothesis in hypotheses:
@@ -62,8 +65,7 @@ def test_agreement_with_candidates_is_what_integers_say(text, computed):
 def test_candidates_by_carry_chain():
     task, window = Task.parse("add", 3), Hypothesis.parse("windowed:2")
     layout = build_layout("aligned", task, 3)
-    drawing = Drawing([0], 3, 3, 50, CPU)
-    strata = chain_strata([row(Hypothesis.parse("windowed:3"))], drawing, [window])
+    strata = chain_strata([row(task, layout, Hypothesis.parse("windowed:3"))], DRAWING, [window])
     records = measure_strata(subject(layout, PerfectModel(layout, [task])), [member(task)], strata)
     found = {(r.metric, r.reference): r.correct for r in records}
     for chain in range(4):
@@ -110,7 +112,9 @@ def third_carry(a, b):
 def test_steps_are_counted_one_by_one(kind, metric, zero):
     task = Task.parse("mul", 3)
     layout = build_layout("scratchpad", task, 3)
-    records = measure_steps(subject(layout, Forgetful(layout, [task], kind)), [member(task)], [row(TRUTH)])
+    records = measure_steps(
+        subject(layout, Forgetful(layout, [task], kind)), [member(task)], [row(task, layout, TRUTH)]
+    )
     found = {r.metric: (r.correct, r.total) for r in records}
     right = {name: len(PAIRS) for name in ("steps:sums", "steps:carries", "steps:answer")}
     right[metric] = sum(zero(a, b) for a, b in PAIRS)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from lengthwise.evaluation import decode
-from lengthwise.evaluation.decode import SymbolPositions, greedy
+from lengthwise.evaluation.decode import Reading, SymbolPositions, greedy
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import ENCODINGS
@@ -16,6 +16,12 @@ def build(name, seeds=(1, 2)):
     """Large embeddings and an untied head, so that answers vary."""
     config = ModelConfig.named("nano", embedding_std=1.0, tied=False)
     return GPT(config, name, 16, ROWS, seeds).eval()
+
+
+def read(prompt, positions, steps, lengths=None, symbols=None):
+    """By default prompts are as long as they look."""
+    lengths = torch.full(prompt.shape[:2], prompt.shape[-1]) if lengths is None else lengths
+    return Reading(prompt, positions, steps, lengths, symbols)
 
 
 def uncached(model, prompt, positions):
@@ -45,7 +51,7 @@ def positions():
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_cached_equals_uncached(name, prompt, positions):
     model = build(name)
-    answer = greedy(model, prompt, positions, STEPS)
+    answer = greedy(model, read(prompt, positions, STEPS))
     assert answer.shape == (2, 8, STEPS)
     assert torch.equal(answer, uncached(model, prompt, positions))
     assert len(answer.unique()) > 4
@@ -53,13 +59,13 @@ def test_cached_equals_uncached(name, prompt, positions):
 
 def test_shared_positions(prompt):
     model, shared = build("learned"), torch.arange(PROMPT + STEPS).view(1, 1, -1)
-    assert torch.equal(greedy(model, prompt, shared, STEPS), uncached(model, prompt, shared))
+    assert torch.equal(greedy(model, read(prompt, shared, STEPS)), uncached(model, prompt, shared))
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_an_answer_is_the_argmax_under_teacher_forcing_on_itself(name, prompt, positions):
     model = build(name)
-    answer = greedy(model, prompt, positions, STEPS)
+    answer = greedy(model, read(prompt, positions, STEPS))
     sequence = torch.cat([prompt, answer], dim=-1)
     assert torch.equal(forced(model, sequence, positions), answer)
 
@@ -69,31 +75,31 @@ def test_prompts_of_unlike_length(name, prompt, positions):
     """Each is answered as it would be alone."""
     model = build(name)
     lengths = torch.tensor([[1, 2, 3, 4, 5, 5, 1, 3], [5, 4, 4, 4, 4, 2, 3, 2]])
-    answer = greedy(model, prompt, positions, STEPS, lengths=lengths)
+    answer = greedy(model, read(prompt, positions, STEPS, lengths=lengths))
     for length in range(1, PROMPT + 1):
-        alone = greedy(model, prompt[..., :length], positions[..., : length + STEPS], STEPS)
+        alone = greedy(model, read(prompt[..., :length], positions[..., : length + STEPS], STEPS))
         assert torch.equal(answer[lengths == length], alone[lengths == length])
 
 
 def test_positions_that_depend_on_what_is_written(prompt, positions):
     model, others, base = build("coupled"), positions.flip(0), 9
     others[..., :PROMPT] = positions[..., :PROMPT]
-    answer = greedy(model, prompt, positions, STEPS, symbols=SymbolPositions(base, others))
+    answer = greedy(model, read(prompt, positions, STEPS, symbols=SymbolPositions(base, others)))
     sequence = torch.cat([prompt, answer], dim=-1)
     own = torch.where(sequence < base, positions, others)
-    assert torch.equal(answer[:, :, 0], greedy(model, prompt, positions, STEPS)[:, :, 0])
+    assert torch.equal(answer[:, :, 0], greedy(model, read(prompt, positions, STEPS))[:, :, 0])
     assert torch.equal(answer, forced(model, sequence, own))
-    assert not torch.equal(answer, greedy(model, prompt, positions, STEPS))
+    assert not torch.equal(answer, greedy(model, read(prompt, positions, STEPS)))
 
 
 def test_a_model_in_training_is_refused(prompt, positions):
     with pytest.raises(AssertionError, match="evaluation mode"):
-        greedy(build("learned").train(), prompt, positions, STEPS)
+        greedy(build("learned").train(), read(prompt, positions, STEPS))
 
 
 def test_positions_cover_prompt_and_answer(prompt, positions):
     with pytest.raises(AssertionError):
-        greedy(build("learned"), prompt, positions[..., :-1], STEPS)
+        greedy(build("learned"), read(prompt, positions[..., :-1], STEPS))
 
 
 def test_nothing_is_written_once_all_answers_have_ended(prompt, positions, monkeypatch):
@@ -101,12 +107,12 @@ def test_nothing_is_written_once_all_answers_have_ended(prompt, positions, monke
     monkeypatch.setattr(decode, "LOOK_EVERY", 1)
     model, passes, sooner = build("learned", seeds=(1,)), [], 0
     for row in range(8):
-        asked = prompt[:1, [row]], positions[:1, [row]], STEPS
-        whole = greedy(model, *asked)[0, 0]
+        asked = read(prompt[:1, [row]], positions[:1, [row]], STEPS)
+        whole = greedy(model, asked)[0, 0]
         hook = model.register_forward_hook(lambda *_: passes.append(1))
         for end in {3, *whole.tolist()}:
             passes.clear()
-            answer = greedy(model, *asked, end=end)[0, 0].tolist()
+            answer = greedy(model, asked, end=end)[0, 0].tolist()
             needed = whole.tolist().index(end) + 1 if end in whole else STEPS
             assert answer == whole.tolist()[:needed] + [end] * (STEPS - needed)
             assert len(passes) == needed
@@ -118,7 +124,7 @@ def test_nothing_is_written_once_all_answers_have_ended(prompt, positions, monke
 def test_answers_that_go_on_are_written_to_the_end(prompt, positions, monkeypatch):
     monkeypatch.setattr(decode, "LOOK_EVERY", 1)
     model = build("learned")
-    whole = greedy(model, prompt, positions, STEPS)
+    whole = greedy(model, read(prompt, positions, STEPS))
     for end in range(16):
         assert not (whole == end).any(-1).all()
-        assert torch.equal(greedy(model, prompt, positions, STEPS, end=end), whole)
+        assert torch.equal(greedy(model, read(prompt, positions, STEPS), end), whole)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from lengthwise.arithmetic import Task
-from lengthwise.evaluation.failures import split_failures
+from lengthwise.evaluation.decode import split_failures
 from lengthwise.tokens.digits import from_ints
 from lengthwise.tokens.layouts import build_layout
 

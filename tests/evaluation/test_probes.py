@@ -5,33 +5,57 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
+from fakes import TheoryModel
 
 from lengthwise.arithmetic import Domain, Task
-from lengthwise.evaluation.dependence import dependence_problems, measure_dependence
-from lengthwise.evaluation.dynamics import dynamics_problems, measure_dynamics, out_of_sample_r2
-from lengthwise.evaluation.references import reference_answers
-from lengthwise.evaluation.seen import MeasuredMember
-from lengthwise.evaluation.written import Probed
+from lengthwise.evaluation.probes import (
+    dependence_problems,
+    dynamics_problems,
+    measure_dependence,
+    measure_dynamics,
+    out_of_sample_r2,
+)
+from lengthwise.evaluation.problems import Drawing, reference_answers
+from lengthwise.evaluation.subject import Member, Subject
+from lengthwise.model.positions import find_encoding
 from lengthwise.records.analysis import dependence_of
 from lengthwise.theory.carries import r2_ceiling
 from lengthwise.theory.dependence import dependence_matrix
 from lengthwise.theory.hypotheses import Hypothesis
+from lengthwise.tokens.layouts import build_layout
 
 CPU = torch.device("cpu")
 
 
 def member(task="add", train="D3", seed=1, base=10):
-    return MeasuredMember(f"r{seed}", seed, Task.parse(task, base), Domain.parse(train, base), step=7)
+    return Member(f"r{seed}", seed, Task.parse(task, base), Domain.parse(train, base), step=7)
 
 
-def stack(members, hypotheses, width, answer_width):
-    """A stack that writes what hypotheses say, without a model."""
-    tasks, functions = [m.task for m in members], list(map(Hypothesis.parse, hypotheses))
+class OnDigits(TheoryModel):
+    """A model that computes hypotheses, fast enough for thousands of padded problems."""
 
-    def write(pair):
-        return reference_answers(tasks, functions, *pair, answer_width).long()
+    def _operands(self, ids):
+        width = self.layout.operand_width
+        return tuple(ids[..., start : start + width].flip(-1).to(torch.int8) for start in (1, width + 2))
 
-    return Probed(write, members, width, answer_width, CPU)
+    def _answers(self, k, a, b):
+        tasks, hypotheses = self.tasks[k : k + 1], self.hypotheses[k : k + 1]
+        return reference_answers(tasks, hypotheses, a[None], b[None], self.layout.answer_width)[0]
+
+
+def computing(hypotheses, task, width, answer_width):
+    layout = build_layout("padded", task, width, answer_width)
+    functions = list(map(Hypothesis.parse, hypotheses))
+    return Subject(OnDigits(layout, [task] * len(functions), functions), layout, find_encoding("learned"))
+
+
+def drawing(members, width, count):
+    return Drawing([m.seed for m in members], width, members[0].task.base, count, CPU)
+
+
+def r2_of(members, hypotheses, width, answer_width, count):
+    subject = computing(hypotheses, members[0].task, width, answer_width)
+    return measure_dynamics(subject, members, drawing(members, width, count))
 
 
 def r2_by_run(records):
@@ -46,7 +70,7 @@ def r2_by_run(records):
 
 def test_a_perfect_adder_reaches_the_ceiling_and_a_truncating_one_stops():
     members = [member(seed=1), member(seed=2)]
-    records = measure_dynamics(stack(members, ["truth", "truncated:3"], 5, 6), 4_000)
+    records = r2_of(members, ["truth", "truncated:3"], 5, 6, 4_000)
     assert {(r.domain, r.mode, r.total, r.selection, r.step) for r in records} == {
         ("D3", "decoded", 2_000, "sampled", 7)
     }
@@ -60,15 +84,15 @@ def test_a_perfect_adder_reaches_the_ceiling_and_a_truncating_one_stops():
 
 def test_under_a_modulus_it_is_the_models_own_digit():
     """Modulo 100 the two digits of a residue are those of the sum; modulo 7 no column tells the digit."""
-    whole = r2_by_run(measure_dynamics(stack([member("add%100")], ["truth"], 4, 2), 2_000))["r1"]
+    whole = r2_by_run(r2_of([member("add%100")], ["truth"], 4, 2, 2_000))["r1"]
     assert list(whole) == [1, 2] and min(whole.values()) > 0.99
-    spread = r2_by_run(measure_dynamics(stack([member("add%7")], ["truth"], 4, 1), 2_000))["r1"]
+    spread = r2_by_run(r2_of([member("add%7")], ["truth"], 4, 1, 2_000))["r1"]
     assert abs(spread[1]) < 0.1
 
 
 def test_only_columns_around_a_digit_are_drawn_anew():
     members = [member(train="D3", seed=1), member(train="B2", seed=2)]
-    a, b = dynamics_problems(members, 6, 6, 2_000, CPU)
+    a, b = dynamics_problems(drawing(members, 6, 2_000), [m.train for m in members], 6)
     assert a.shape == b.shape == (2, 6, 2_000, 6)
     for k, length in enumerate((3, 2)):
         for i in range(6):
@@ -81,7 +105,7 @@ def test_only_columns_around_a_digit_are_drawn_anew():
                     assert shares[0] == 1
                 elif column == length - 1:
                     assert abs(shares[0] - (0.0 if k else 1 / 11)) < 0.03, "leads are those of the domain"
-    alone, _ = dynamics_problems(members[1:], 6, 6, 2_000, CPU)
+    alone, _ = dynamics_problems(drawing(members[1:], 6, 2_000), [members[1].train], 6)
     assert torch.equal(alone[0], a[1]), "a member's problems depend on its own seed"
 
 
@@ -99,7 +123,7 @@ def test_r2_is_out_of_sample_and_needs_a_digit_that_varies():
 
 def test_interventions_change_one_digit_of_a_alone():
     members = [member(seed=seed, base=4) for seed in (1, 2)]
-    a, b = dependence_problems(members, 5, 3, 3_000, CPU)
+    a, b = dependence_problems(drawing(members, 5, 3_000), 3)
     assert a.shape == b.shape == (2, 4, 3_000, 5)
     assert (a[..., 3:] == 0).all() and (b[..., 3:] == 0).all()
     assert (b == b[:, :1]).all()
@@ -126,7 +150,9 @@ def test_measured_shares_are_those_of_theory(task, hypothesis):
     base, length, count, width = 3, 4, 4_000, 6
     one = member(task, train="D2", base=base)
     answer_width = one.task.answer_digits(width)
-    records = measure_dependence(stack([one], [hypothesis], width, answer_width), length, count)
+    records = measure_dependence(
+        computing([hypothesis], one.task, width, answer_width), [one], drawing([one], width, count), length
+    )
     assert len(records) == answer_width * length
     assert {(r.domain, r.mode, r.total, r.selection) for r in records} == {
         ("digits:4", "decoded", count, "sampled")

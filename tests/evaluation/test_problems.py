@@ -12,7 +12,9 @@ CPU = torch.device("cpu")
 
 def make(text, base=10, seeds=(1, 2), width=None, count=300):
     domain = Domain.parse(text, base)
-    return domain, problems.test_problems(domain, seeds, width or domain.length, count, CPU)
+    return domain, problems.test_problems(
+        domain, problems.Drawing(seeds, width or domain.length, base, count, CPU)
+    )
 
 
 def pairs(made, k, base=10):
@@ -24,7 +26,7 @@ def pairs(made, k, base=10):
 )
 def test_a_small_domain_is_taken_whole(text, base):
     domain, made = make(text, base, width=5)
-    assert made.selection == "enumerated" and made.domain == text
+    assert made.selection == "enumerated" and (made.name, made.domain) == (text, domain)
     assert made.a.shape == made.b.shape == (2, domain.size, 5)
     for k in range(2):
         found = pairs(made, k, base)
@@ -73,7 +75,7 @@ def test_pairs_are_read_from_every_form(tmp_path, task, signs):
 
 @pytest.mark.parametrize(("task", "line"), [("add", "12 * 34"), ("add", "12x34"), ("mul", "12 + 34")])
 def test_the_sign_of_another_task_is_refused(tmp_path, task, line):
-    with pytest.raises(InputError, match=r"line 2 of .*pairs\.txt is '12.*34': allowed are '[+*]' or no sign"):
+    with pytest.raises(InputError, match=r"line 2 of .*pairs\.txt: problem '12.*34' has another sign"):
         read(tmp_path, f"1 2\n{line}", task=task)
 
 
@@ -91,7 +93,7 @@ def test_a_bad_line_is_named_with_its_number(tmp_path, line):
     with pytest.raises(InputError) as error:
         read(tmp_path, f"1 2\n\n{line}\n", base=10 if line != "12 9" else 9)
     text = str(error.value)
-    assert "\n" not in text and "line 3" in text and "pairs.txt" in text and "allowed are" in text
+    assert "\n" not in text and "line 3" in text and "pairs.txt" in text and repr(line) in text
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# nothing\n"])
@@ -113,7 +115,7 @@ def test_given_problems(tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text("12 345\n0 7\n")
     made = problems.given_problems(path, Task.parse("add"), members=3, width=4, device=CPU)
-    assert (made.domain, made.selection) == ("mine.txt", "given")
+    assert (made.name, made.selection) == ("mine.txt", "given")
     assert made.a.shape == (3, 2, 4)
     assert all(pairs(made, k) == [(12, 345), (0, 7)] for k in range(3))
 
@@ -121,5 +123,5 @@ def test_given_problems(tmp_path):
 def test_given_problems_that_are_too_long(tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text("9999 1\n1 10000\n")
-    with pytest.raises(InputError, match=r"pair 2 of .*mine\.txt .* allowed is 4"):
+    with pytest.raises(InputError, match=r"pair 2 of .*mine\.txt .* than the 4 that"):
         problems.given_problems(path, Task.parse("add"), members=1, width=4, device=CPU)

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.evaluation import problems
-from lengthwise.evaluation.measure import Row, ask, measure
-from lengthwise.evaluation.references import reference_answers
-from lengthwise.evaluation.score import Subject
-from lengthwise.evaluation.seen import MeasuredMember
+from lengthwise.evaluation.measure import Row, measure
+from lengthwise.evaluation.problems import reference_answers
+from lengthwise.evaluation.subject import Member, Subject
 from lengthwise.model.positions import find_encoding
 from lengthwise.theory.accuracy import accuracy
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
@@ -69,15 +68,16 @@ def test_a_hypothesis_that_says_nothing_about_a_task():
 def counts(task, hypothesis, domain, model=None):
     """Records of a whole domain, with a model that computes the hypothesis unless told."""
     layout = build_layout("padded", task, domain.length)
-    row = Row(problems.test_problems(domain, [0], domain.length, 50, CPU), domain, [hypothesis])
+    drawing = problems.Drawing([0], domain.length, task.base, 50, CPU)
+    row = Row.of(problems.test_problems(domain, drawing), [task], [hypothesis], layout.answer_width)
     assert row.problems.selection == "enumerated"
-    member = MeasuredMember("r", 0, task, Domain.parse("D1", task.base), draws=0)
+    member = Member("r", 0, task, Domain.parse("D1", task.base), draws=0)
     subject = Subject(
         TheoryModel(layout, [task], [hypothesis]) if model is None else model(layout, [task]),
         layout,
         find_encoding("learned"),
     )
-    records = measure(subject, [member], ask([member], [row], layout.answer_width), detail=False)
+    records = measure(subject, [member], [row], detail=False)
     return {(r.reference, r.metric): Fraction(r.correct, r.total) for r in records if r.correct is not None}
 
 

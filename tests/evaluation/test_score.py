@@ -1,20 +1,21 @@
 """Exact match by one pass equals exact match by decoding; probabilities on a model made by hand."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from fakes import SURE, PerfectModel, TheoryModel, tiny_config
 
 from lengthwise.arithmetic import Domain, Task
-from lengthwise.evaluation import score as scoring
-from lengthwise.evaluation.failures import decode, split_failures
-from lengthwise.evaluation.measure import Row, ask, measure, measure_decoded
-from lengthwise.evaluation.problems import Problems
-from lengthwise.evaluation.references import reference_answers
-from lengthwise.evaluation.score import Subject, score
-from lengthwise.evaluation.seen import MeasuredMember, seen_share
-from lengthwise.experiments.assess import Assessment, assess_decoded, domain_rows, measured_members
-from lengthwise.experiments.build import Parts, build, training_steps
+from lengthwise.evaluation.decode import decode, split_failures
+from lengthwise.evaluation.measure import Row, measure, measure_decoded
+from lengthwise.evaluation.problems import Problems, reference_answers
+from lengthwise.evaluation.score import score
+from lengthwise.evaluation.seen import seen_share
+from lengthwise.evaluation.subject import CHUNK_TOKENS, Member, Subject
 from lengthwise.model.positions import find_encoding
+from lengthwise.runs.build import build, training_steps
+from lengthwise.runs.evaluate import Assessment, domain_rows
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.digits import from_ints
@@ -27,7 +28,7 @@ NO_OPTIONS: dict[str, bool] = {}
 BY_PLACE = {"position_waves": True, "place_attention": True}
 
 
-def stack(encoding, layout, steps, options=NO_OPTIONS):
+def trained(encoding, layout, steps, options=NO_OPTIONS):
     """Two members in base 2, trained for a while: long enough to be right at times, not always."""
     configs = [
         tiny_config(
@@ -41,10 +42,10 @@ def stack(encoding, layout, steps, options=NO_OPTIONS):
         )
         for seed in (1, 2)
     ]
-    parts = build(configs, CPU)
-    training_steps(parts).take(0, [1.0] * steps)
-    parts.model.eval()
-    return parts
+    stack = build(configs, CPU, ["one", "two"])
+    training_steps(stack).take(0, [1.0] * steps)
+    stack.model.eval()
+    return stack
 
 
 STACKS = [
@@ -67,75 +68,70 @@ STACKS = [
 
 
 @pytest.fixture(scope="module", params=STACKS, ids=str)
-def parts(request):
-    return stack(*request.param), request.param[2]
+def stack_and_steps(request):
+    return trained(*request.param), request.param[2]
 
 
-def test_teacher_forcing_counts_what_decoding_counts(parts):
+def test_teacher_forcing_counts_what_decoding_counts(stack_and_steps):
     """Against truth and against a hypothesis that differs from it, on every domain, problem by problem."""
-    parts, steps = parts
-    subject = Subject(parts.model, parts.layout, parts.encoding)
-    tasks, width = [c.task_object for c in parts.configs], parts.layout.answer_width
-    support = torch.ones(2, width, len(parts.layout.vocabulary), dtype=torch.bool)
+    stack, steps = stack_and_steps
+    tasks, width = [c.task_object for c in stack.configs], stack.layout.answer_width
+    support = torch.ones(2, width, len(stack.layout.vocabulary), dtype=torch.bool)
     right, wrong = 0, 0
-    for row in domain_rows(parts):
-        pair = row.problems.a, row.problems.b
-        answers = decode(parts.model, parts.layout, parts.encoding, pair)
+    for row in domain_rows(stack):
+        pair = row.problems.pair
+        answers = decode(stack, pair)
         for hypothesis in (TRUTH, Hypothesis("truncated", 2), Hypothesis("windowed", 2)):
             reference = reference_answers(tasks, [hypothesis] * 2, *pair, width)
-            forced = score(subject, pair, reference, support)
-            decoded = split_failures(answers, parts.layout, pair, reference)
+            forced = score(stack, pair, reference, support)
+            decoded = split_failures(answers, stack.layout, pair, reference)
             assert torch.equal(forced.exact, decoded.exact)
             # Up to its first wrong digit a decoded answer is the reference, so there both see the same.
             seen = decoded.first_wrong > 0
             at_first = forced.right.gather(-1, decoded.first_wrong.clamp(min=1).unsqueeze(-1) - 1).squeeze(-1)
-            assert not at_first[seen].any() or parts.configs[0].layout == "scratchpad"
+            assert not at_first[seen].any() or stack.configs[0].layout == "scratchpad"
             right += int(forced.exact.sum())
             wrong += int((~forced.exact).sum())
     assert wrong > 100
     assert right > 50 or steps == 0, "a trained model should be right at times, or this proves little"
 
 
-def test_chunks_do_not_matter(parts, monkeypatch):
-    parts, _ = parts
-    subject = Subject(parts.model, parts.layout, parts.encoding)
-    row = domain_rows(parts)[-1]
-    pair = row.problems.a, row.problems.b
-    reference = reference_answers([c.task_object for c in parts.configs], [TRUTH] * 2, *pair, 5)
-    support = torch.ones(2, 5, len(parts.layout.vocabulary), dtype=torch.bool)
-    whole = score(subject, pair, reference, support)
-    monkeypatch.setitem(scoring.CHUNK_TOKENS, "cpu", 7 * parts.layout.length * 2)
-    cut = score(subject, pair, reference, support)
+def test_chunks_do_not_matter(stack_and_steps, monkeypatch):
+    stack, _ = stack_and_steps
+    row = domain_rows(stack)[-1]
+    pair = row.problems.pair
+    reference = reference_answers([c.task_object for c in stack.configs], [TRUTH] * 2, *pair, 5)
+    support = torch.ones(2, 5, len(stack.layout.vocabulary), dtype=torch.bool)
+    whole = score(stack, pair, reference, support)
+    monkeypatch.setitem(CHUNK_TOKENS, "cpu", 7 * stack.layout.length * 2)
+    cut = score(stack, pair, reference, support)
     assert torch.equal(whole.exact, cut.exact)
     torch.testing.assert_close(whole.probability, cut.probability)
-    answers = decode(parts.model, parts.layout, parts.encoding, pair)
-    assert torch.equal(answers, decode(parts.model, parts.layout, parts.encoding, pair, chunk=7))
+    answers = decode(stack, pair)
+    assert torch.equal(answers, decode(stack, pair, chunk=7))
 
 
-def test_records_of_both_modes_agree(parts):
-    parts, _ = parts
-    names = ["one", "two"]
-    forced = Assessment(parts, names)([3] * len(names), detail=False)
-    decoded = assess_decoded(parts, measured_members(parts, names, [3] * len(names)), domain_rows(parts))
+def test_records_of_both_modes_agree(stack_and_steps):
+    stack, _ = stack_and_steps
+    forced = Assessment(stack)([3, 3], detail=False)
+    decoded = measure_decoded(stack, stack.members([3, 3]), domain_rows(stack))
     by_mode = [
         {(r.run, r.domain): r.correct for r in records if (r.metric, r.reference) == ("exact", "truth")}
         for records in (forced, decoded)
     ]
     assert by_mode[0] == by_mode[1] and len(by_mode[0]) == 8
     assert {r.mode for r in forced} == {"forced"} and {r.mode for r in decoded} == {"decoded"}
-    for run in names:
+    for run in stack.names:
         for domain in ("D1", "D2", "D3", "D4"):
             own = [r for r in decoded if (r.run, r.domain) == (run, domain)]
             assert sum(r.correct for r in own) == own[0].total, "every answer is right or fails in one way"
 
 
-def test_questions_put_together_are_scored_as_each_alone(parts):
-    parts, _ = parts
-    subject = Subject(parts.model, parts.layout, parts.encoding)
-    members = measured_members(parts, ["one", "two"], [3, 3])
-    questions = ask(members, domain_rows(parts), parts.layout.answer_width)
-    together = measure(subject, members, questions, detail=True)
-    alone = [r for question in questions for r in measure(subject, members, [question], detail=True)]
+def test_rows_put_together_are_scored_as_each_alone(stack_and_steps):
+    stack, _ = stack_and_steps
+    members, rows = stack.members([3, 3]), domain_rows(stack)
+    together = measure(stack, members, rows, detail=True)
+    alone = [r for row in rows for r in measure(stack, members, [row], detail=True)]
     assert [r.model_copy(update={"value": None}) for r in together] == [
         r.model_copy(update={"value": None}) for r in alone
     ]
@@ -202,13 +198,13 @@ def test_an_answer_that_does_not_end_is_not_exact():
     assert score(Subject(perfect, layout, LEARNED), pair, truth, support).exact.all()
 
 
-def given_row(task, pairs, width, hypothesis=None):
-    a, b = (from_ints(values, width, task.base)[None] for values in zip(*pairs, strict=True))
-    return Row(Problems("mine.txt", a, b, "given"), None, [hypothesis])
+def given_row(task, pairs, layout, hypothesis=None):
+    a, b = (from_ints(values, layout.operand_width, task.base)[None] for values in zip(*pairs, strict=True))
+    return Row.of(Problems("mine.txt", a, b, "given"), [task], [hypothesis], layout.answer_width)
 
 
 def put(subject, member, row):
-    return measure(subject, [member], ask([member], [row], subject.layout.answer_width), detail=True)
+    return measure(subject, [member], [row], detail=True)
 
 
 def test_digits_and_details_are_counted_one_by_one():
@@ -219,8 +215,8 @@ def test_digits_and_details_are_counted_one_by_one():
     # windowed:1 answers 46, 42, 90, 0 where truth is 46, 52, 100, 100.
     hypothesis = Hypothesis.parse("windowed:1")
     subject = Subject(TheoryModel(layout, [task], [hypothesis]), layout, LEARNED)
-    member = MeasuredMember("r", 5, task, Domain.parse("D1"), step=9)
-    records = put(subject, member, given_row(task, pairs, 2, hypothesis))
+    member = Member("r", 5, task, Domain.parse("D1"), step=9)
+    records = put(subject, member, given_row(task, pairs, layout, hypothesis))
     found = {(r.reference, r.metric): r.correct if r.value is None else r.value for r in records}
     assert found["truth", "exact"] == found["windowed:1", "coincides"] == 1
     assert found["windowed:1", "exact"] == 4
@@ -233,7 +229,7 @@ def test_digits_and_details_are_counted_one_by_one():
     assert found["windowed:1", "support:3"] == pytest.approx(0.0, abs=1e-6)
     assert all((r.run, r.seed, r.step, r.selection, r.total) == ("r", 5, 9, "given", 4) for r in records)
     perfect = Subject(PerfectModel(layout, [task]), layout, LEARNED)
-    records = put(perfect, member, given_row(task, pairs, 2, hypothesis))
+    records = put(perfect, member, given_row(task, pairs, layout, hypothesis))
     above = [r.value for r in records if r.metric == "support:3"]
     assert above == pytest.approx([2 / 4], abs=1e-6), "the 1 of 100, twice, where training has always 0"
 
@@ -253,8 +249,8 @@ def test_digits_of_answers_of_unlike_lengths(name, expected):
     # windowed:1 answers 46, 90, 0, 0 where truth is 46, 100, 10, 0.
     hypothesis = Hypothesis.parse("windowed:1")
     subject = Subject(TheoryModel(layout, [task], [hypothesis]), layout, LEARNED)
-    member = MeasuredMember("r", 5, task, Domain.parse("D1"), draws=0)
-    records = put(subject, member, given_row(task, pairs, 2, hypothesis))
+    member = Member("r", 5, task, Domain.parse("D1"), draws=0)
+    records = put(subject, member, given_row(task, pairs, layout, hypothesis))
     found = {(r.reference, r.metric): r.correct if r.value is None else r.value for r in records}
     assert found["truth", "exact"] == found["windowed:1", "coincides"] == 2
     assert found["windowed:1", "exact"] == found["windowed:1", "weak"] == 4
@@ -272,7 +268,7 @@ def test_a_fake_model_is_exact_for_its_own_hypothesis_alone(name, hypothesis):
     pairs = [(a, b) for a in range(9) for b in range(9)]
     a, b = (from_ints(values, 2, 3)[None] for values in zip(*pairs, strict=True))
     model = TheoryModel(layout, [task], [hypothesis])
-    answers = decode(model, layout, LEARNED, (a, b), chunk=10)
+    answers = decode(Subject(model, layout, LEARNED), (a, b), chunk=10)
     assert [layout.read_answer(row) for row in answers[0]] == [hypothesis(task, *pair) for pair in pairs]
     support = torch.ones(1, 3, 9, dtype=torch.bool)
     for other in (TRUTH, Hypothesis("truncated", 1), Hypothesis("windowed", 1)):
@@ -283,16 +279,26 @@ def test_a_fake_model_is_exact_for_its_own_hypothesis_alone(name, hypothesis):
         assert torch.equal(split_failures(answers, layout, (a, b), reference).exact[0], agrees)
 
 
+class Scripted(TheoryModel):
+    """Writes these answers, whatever is asked."""
+
+    def __init__(self, layout, task, texts):
+        super().__init__(layout, [task], [TRUTH])
+        self.answers = torch.tensor([[layout.vocabulary.ids(text) for text in texts]])
+
+    def sequence(self, ids):
+        whole = super().sequence(ids)
+        whole[..., -self.answers.shape[-1] :] = self.answers
+        return whole
+
+
 def test_failures_as_records():
     task = Task.parse("add")
     layout = build_layout("padded", task, 2)
     texts = ["640;[eos]", "640;[eos]", "740;[eos]", "650;[eos]", "64;[eos]0", "6+0;[eos]"]
-    answers = torch.tensor([[layout.vocabulary.ids(text) for text in texts]])
-    row = given_row(task, [(12, 34)] * 6, 2)
-    pair = row.problems.a, row.problems.b
-    decoded = split_failures(answers, layout, pair, from_ints([46] * 6, 3, 10)[None])
-    member = MeasuredMember("r", 5, task, Domain.parse("D2"), draws=0)
-    records = measure_decoded([member], row, decoded, "truth")
+    subject = Subject(Scripted(layout, task, texts), layout, LEARNED)
+    member = Member("r", 5, task, Domain.parse("D2"), draws=0)
+    records = measure_decoded(subject, [member], [given_row(task, [(12, 34)] * 6, layout)])
     assert {r.metric: r.correct for r in records} == {
         "exact": 2,
         "malformed": 1,
@@ -319,16 +325,14 @@ def test_failures_as_records():
     ],
 )
 def test_share_seen_in_training(train, domain, draws, distinct, share):
-    member = MeasuredMember(
-        "r", 0, Task.parse("add"), Domain.parse(train), draws=draws, data=DataConfig(samples=distinct)
-    )
+    member = Member("r", 0, Task.parse("add"), Domain.parse(train), draws=draws, data=DataConfig(samples=distinct))
     assert seen_share(member, Domain.parse(domain)) == pytest.approx(share)
 
 
 def test_a_fake_stands_in_for_a_stack():
     """What the rest of the tests rely on: an impostor goes through assess like any model."""
     config = tiny_config()
-    parts = build([config], CPU)
-    fake = Parts([config], parts.layout, parts.encoding, PerfectModel(parts.layout, [config.task_object]))
-    records = Assessment(fake, ["r"])([0], detail=True)
+    stack = build([config], CPU)
+    fake = replace(stack, model=PerfectModel(stack.layout, [config.task_object]))
+    records = Assessment(fake)([0], detail=True)
     assert all(r.correct == r.total for r in records if r.metric == "exact" and r.reference == "truth")

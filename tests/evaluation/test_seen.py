@@ -4,21 +4,21 @@ import pytest
 import torch
 
 from lengthwise.arithmetic import Domain, Task
-from lengthwise.evaluation.measure import Row, row_maker
+from lengthwise.evaluation.measure import row_makers
+from lengthwise.evaluation.problems import Drawing
 from lengthwise.evaluation.problems import test_problems as problems_of
-from lengthwise.evaluation.seen import MeasuredMember, chance_seen, seen_share, seen_share_of_pairs
+from lengthwise.evaluation.seen import chance_seen, seen_share, seen_share_of_pairs
+from lengthwise.evaluation.subject import Member
 from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.digits import from_ints, resize, to_ints
 from lengthwise.tokens.fixed import FixedSet, enumerate_pairs
-from lengthwise.tokens.sampling import Member, Sampler
+from lengthwise.tokens.sampling import Sampler, Stream
 
 BASE = 3
 
 
 def member(train, draws, base=BASE, **data):
-    return MeasuredMember(
-        "r", 0, Task.parse("add", base), Domain.parse(train, base), draws=draws, data=DataConfig(**data)
-    )
+    return Member("r", 0, Task.parse("add", base), Domain.parse(train, base), draws=draws, data=DataConfig(**data))
 
 
 def all_pairs(length, width):
@@ -38,7 +38,7 @@ def test_pairs_against_the_stream(train):
     """All pairs up to five digits: how many does a stream of draws meet?"""
     draws = 20_000
     a, b = all_pairs(5, 6)
-    drawn = Sampler([Member(7, Domain.parse(train, BASE))], 6, side="train")(torch.arange(draws))
+    drawn = Sampler([Stream(7, Domain.parse(train, BASE))], 6, side="train")(torch.arange(draws))
     met = len(as_pairs(drawn[0][0], drawn[1][0])) / len(a)
     assert seen_share_of_pairs(member(train, draws), a, b) == pytest.approx(met, rel=0.03)
 
@@ -66,7 +66,7 @@ def test_pairs_against_the_stream_however_it_is_drawn(train, data):
     pairs = list(zip(to_ints(a, BASE), to_ints(b, BASE), strict=True))
     one, met, seeds = member(train, draws, **data), torch.zeros(len(a)), 8
     sampler = Sampler(
-        [Member(seed, domain) for seed in range(seeds)],
+        [Stream(seed, domain) for seed in range(seeds)],
         domain.length,
         mode=config.sampling,
         sparse=config.sparse_digits,
@@ -86,7 +86,7 @@ def test_pairs_against_the_stream_however_it_is_drawn(train, data):
 
 def test_pairs_by_carry_chain_against_the_stream():
     draws, (a, b) = 20_000, all_pairs(3, 4)
-    drawn = Sampler([Member(7, Domain.parse("D3", BASE))], 4, mode="chains", side="train")(torch.arange(draws))
+    drawn = Sampler([Stream(7, Domain.parse("D3", BASE))], 4, mode="chains", side="train")(torch.arange(draws))
     met = len(as_pairs(drawn[0][0], drawn[1][0])) / len(a)
     assert seen_share_of_pairs(member("D3", draws, sampling="chains"), a, b) == pytest.approx(met, rel=0.03)
 
@@ -100,7 +100,7 @@ def test_pairs_of_a_fixed_set():
 
 
 def test_reserved_and_foreign_pairs_are_never_met():
-    reserved = Sampler([Member(3, Domain.parse("D4"))], 5, side="test")(torch.arange(500))
+    reserved = Sampler([Stream(3, Domain.parse("D4"))], 5, side="test")(torch.arange(500))
     assert seen_share_of_pairs(member("D4", 10**9, base=10), reserved[0][0], reserved[1][0]) == 0
     a, b = (from_ints([n], 5, 10) for n in (99_999, 1))
     assert seen_share_of_pairs(member("D4", 10**9, base=10), a, b) == 0
@@ -126,7 +126,7 @@ def test_a_domain_is_seen_as_far_as_training_holds_it(train, test, share):
 def test_of_a_domain_that_is_tested_whole_reserved_pairs_are_unseen():
     """3x1 has 9,000 pairs, few enough to ask them all, and a tenth of them is reserved as it is in D3."""
     domain = Domain.parse("3x1")
-    row = Row(problems_of(domain, [0], 3, 100, torch.device("cpu")), domain, [None])
-    make = row_maker(member("1..3x1", 10**7, base=10), row, 0)
-    assert row.problems.selection == "enumerated"
+    problems = problems_of(domain, Drawing([0], 3, 10, 100, torch.device("cpu")))
+    (make,) = row_makers([member("1..3x1", 10**7, base=10)], problems)
+    assert problems.selection == "enumerated"
     assert make.keywords["seen"] == pytest.approx(0.9)

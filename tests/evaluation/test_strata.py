@@ -9,11 +9,20 @@ from fakes import PerfectModel, TheoryModel, tiny_config
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.evaluation.sets import SETS, alternating, carry, lopsided
-from lengthwise.evaluation.strata import PAIR_LENGTHS, Drawing, chain_strata, pair_lengths, pair_strata
-from lengthwise.experiments.assess import Assessment, domain_rows
-from lengthwise.experiments.build import Parts, build
+from lengthwise.evaluation.problems import Drawing
+from lengthwise.evaluation.strata import (
+    PAIR_LENGTHS,
+    SETS,
+    alternating,
+    carry,
+    chain_strata,
+    lopsided,
+    pair_lengths,
+    pair_strata,
+)
 from lengthwise.model.positions import find_encoding
+from lengthwise.runs.build import Stack, build
+from lengthwise.runs.evaluate import Assessment, domain_rows
 from lengthwise.theory.carries import chain_counts, longest_chain
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.digits import to_ints
@@ -28,16 +37,17 @@ def config_for(encoding="coupled", test="D1..6", problems=PROBLEMS, **evaluation
     return tiny_config(encoding=encoding, test=test, evaluation={"problems": problems, **evaluation})
 
 
-def stack(configs, hypotheses):
+def computing(configs, hypotheses):
     """Models that compute hypotheses, in place of trained ones."""
     first, tasks = configs[0], [config.task_object for config in configs]
     layout = build_layout("padded", tasks[0], first.operand_width, first.answer_width)
     model = TheoryModel(layout, tasks, list(map(Hypothesis.parse, hypotheses)))
-    return Parts(configs, layout, find_encoding(first.encoding), model)
+    names = [f"r{config.seed}" for config in configs]
+    return Stack(model, layout, find_encoding(first.encoding), configs, names)
 
 
-def assessed(parts, step=24):
-    return Assessment(parts, [f"r{seed}" for seed in parts.seeds])([step] * len(parts.seeds), detail=True)
+def assessed(stack, step=24):
+    return Assessment(stack)([step] * len(stack.configs), detail=True)
 
 
 def of_kind(records, kind):
@@ -62,7 +72,7 @@ def digits(number, base):
 def test_a_window_is_right_on_the_chains_that_fit_and_on_no_others():
     """Digit i of windowed:3 sees two columns below it: a carry that comes from further down is lost."""
     config = config_for(chains=True)
-    records = of_kind(assessed(stack([config], ["windowed:3"])), "chain")
+    records = of_kind(assessed(computing([config], ["windowed:3"])), "chain")
     assert {r.domain for r in records} == {f"D{n}" for n in range(1, 7)}
     for r in records:
         assert (r.mode, r.step, r.run) == ("forced", 24, "r0")
@@ -86,7 +96,7 @@ def test_a_window_is_right_on_the_chains_that_fit_and_on_no_others():
 def test_members_are_compared_each_with_its_own_theory():
     config, trained = config_for(test="D3", chains=True), {1: "D2", 2: "D3"}
     configs = [config.changed(seed=seed, train=train) for seed, train in trained.items()]
-    records = of_kind(assessed(stack(configs, ["windowed:3", "truth"])), "chain")
+    records = of_kind(assessed(computing(configs, ["windowed:3", "truth"])), "chain")
     references = {seed: {r.reference for r in records if r.seed == seed and r.domain == "D3"} for seed in (1, 2)}
     assert references == {1: {"truth", "windowed:3"}, 2: {"truth"}}
     assert all(r.correct == r.total for r in records if r.seed == 2)
@@ -94,24 +104,22 @@ def test_members_are_compared_each_with_its_own_theory():
 
 def test_chains_are_those_of_theory_and_longer_domains_are_taken_as_they_are():
     config = config_for(test="D5,D101,9x2")
-    rows = domain_rows(stack([config], ["truth"]))
+    rows = domain_rows(computing([config], ["truth"]))
     strata = chain_strata(rows, Drawing([0], 101, 3, 50, CPU))
     for row, found in zip(rows, strata, strict=True):
-        pairs = as_ints(found.row.problems.a, found.row.problems.b, 3)
+        pairs = as_ints(found.problems.a, found.problems.b, 3)
         assert found.kind.flatten().tolist() == [longest_chain(*pair, 3) for pair in pairs]
-        assert all(pair in row.domain for pair in pairs)
-        assert (found.row.problems is row.problems) == (str(row.domain) != "D5")
+        assert all(pair in row.problems.domain for pair in pairs)
+        assert (found.problems is row.problems) == (row.problems.name != "D5")
 
 
 def test_nothing_else_changes():
     """What is measured without the options is measured with them, number by number, and first."""
-    plain = assessed(stack([config_for()], ["windowed:3"]))
+    plain = assessed(computing([config_for()], ["windowed:3"]))
     names = list(SETS)
-    more = assessed(stack([config_for(chains=True, pairs=2, sets=names)], ["windowed:3"]))
+    more = assessed(computing([config_for(chains=True, pairs=2, sets=names)], ["windowed:3"]))
     assert more[: len(plain)] == plain and len(more) > len(plain)
-    interim = Assessment(stack([config_for(chains=True, pairs=2, sets=names)], ["truth"]), ["r"])(
-        [6], detail=False
-    )
+    interim = Assessment(computing([config_for(chains=True, pairs=2, sets=names)], ["truth"]))([6], detail=False)
     assert not {"chain", "pair"} & {r.metric.partition(":")[0] for r in interim}
     assert not any(":" in r.domain for r in interim)
 
@@ -121,7 +129,7 @@ def test_nothing_else_changes():
 
 def test_a_truncating_model_is_right_where_both_operands_are_short():
     configs = [config_for(encoding="learned", test="D1..4", pairs=7).changed(seed=seed) for seed in (1, 2)]
-    records = of_kind(assessed(stack(configs, ["truncated:2", "truth"])), "pair")
+    records = of_kind(assessed(computing(configs, ["truncated:2", "truth"])), "pair")
     assert len(records) == 2 * 4 * 4
     for r in records:
         n, m = map(int, r.metric.removeprefix("pair:").split(":"))
@@ -133,19 +141,19 @@ def test_a_truncating_model_is_right_where_both_operands_are_short():
 
 def test_operands_have_the_lengths_of_their_cell_and_cells_their_own_problems():
     strata = pair_strata(Drawing([1, 2], 5, 10, 20, CPU))
-    problems, kinds = strata.row.problems, strata.kind.flatten().tolist()
+    problems, kinds = strata.problems, strata.kind.flatten().tolist()
     lengths = []
     for k in range(2):
         for (x, y), kind in zip(as_ints(problems.a[k], problems.b[k], 10), kinds, strict=True):
             found = digits(x, 10), digits(y, 10)
-            assert strata.strata[kind].metric == f"pair:{found[0]}:{found[1]}"
+            assert strata.strata[kind][1] == f"pair:{found[0]}:{found[1]}"
             lengths.append(max(found))
     assert len(kinds) == 5 * 5 * 20 and lengths[: len(kinds)] == sorted(lengths[: len(kinds)])
     low_digits = torch.cat([problems.a[0, :, 0], problems.b[0, :, 0]]).long()
     assert (torch.bincount(low_digits, minlength=10) / len(low_digits) - 0.1).abs().max() < 0.05
     a = problems.a[0].view(25, 20, 5)
     assert not any(torch.equal(a[i, :, 0], a[j, :, 0]) for i in range(25) for j in range(i))
-    alone = pair_strata(Drawing([2], 5, 10, 20, CPU)).row.problems
+    alone = pair_strata(Drawing([2], 5, 10, 20, CPU)).problems
     assert torch.equal(alone.a[0], problems.a[1]) and not torch.equal(problems.a[0], problems.a[1])
 
 
@@ -159,13 +167,13 @@ def test_lengths_of_a_grid():
 
 def test_a_grid_of_products_and_one_of_a_hundred_digits():
     products = tiny_config(task="mul", test="D1..3", evaluation={"pairs": 3})
-    parts = build([products], CPU)
-    perfect = replace(parts, model=PerfectModel(parts.layout, [products.task_object]))
+    stack = build([products], CPU)
+    perfect = replace(stack, model=PerfectModel(stack.layout, [products.task_object]))
     assert [r.correct for r in of_kind(assessed(perfect), "pair")] == [3] * 9
     long = tiny_config(encoding="abacus", test="D100", evaluation={"problems": 2, "pairs": 1})
-    parts = build([long], CPU)
-    parts.model.eval()
-    records = of_kind(assessed(parts), "pair")
+    stack = build([long], CPU)
+    stack.model.eval()
+    records = of_kind(assessed(stack), "pair")
     assert len(records) == 27 * 27 and records[-1].metric == "pair:100:100"
 
 
@@ -180,9 +188,9 @@ def carries_out(x, y, base, length):
 @pytest.mark.parametrize("base", [2, 3, 10, 36])
 @pytest.mark.parametrize("length", [1, 2, 7, 12])
 def test_a_carry_runs_through_the_whole_number(base, length):
-    a, b, selection = carry(replace(DRAWING, base=base), length)
-    pairs = as_ints(a, b, base)
-    assert selection == "sampled" and len(pairs) == 2 * PROBLEMS
+    problems = carry(replace(DRAWING, base=base), length)
+    pairs = as_ints(*problems.pair, base)
+    assert problems.selection == "sampled" and len(pairs) == 2 * PROBLEMS
     assert {longest_chain(x, y, base) for x, y in pairs} == {length}
     assert {digits(max(pair), base) for pair in pairs} == {length}
     nines = base**length - 1
@@ -192,16 +200,17 @@ def test_a_carry_runs_through_the_whole_number(base, length):
 
 
 def test_carries_take_every_form():
-    a, b, _ = carry(replace(DRAWING, count=10_000, base=4), 2)
+    problems = carry(replace(DRAWING, count=10_000, base=4), 2)
     wanted = {(x, y) for x in range(16) for y in range(16) if longest_chain(x, y, 4) == 2}
-    assert set(as_ints(a, b, 4)) == wanted
+    assert set(as_ints(*problems.pair, 4)) == wanted
 
 
 @pytest.mark.parametrize("base", [2, 3, 10, 36])
 @pytest.mark.parametrize("length", [1, 2, 7, 12])
 @pytest.mark.parametrize("count", [1, 10_000])
 def test_carries_alternate(base, length, count):
-    a, b, selection = alternating(replace(DRAWING, base=base, count=count), length)
+    problems = alternating(replace(DRAWING, base=base, count=count), length)
+    (a, b), selection = problems.pair, problems.selection
     pairs = as_ints(a[0], b[0], base)
     for x, y in pairs:
         assert carries_out(x, y, base, length)[::-1] == [n % 2 == 0 for n in range(length)]
@@ -218,9 +227,9 @@ def test_carries_alternate(base, length, count):
 
 @pytest.mark.parametrize(("length", "longest"), [(1, 1), (9, 1), (40, 4)])
 def test_one_operand_is_short(length, longest):
-    a, b, selection = lopsided(replace(DRAWING, width=40), length)
-    lengths = [(digits(x, 10), digits(y, 10)) for x, y in as_ints(a, b, 10)]
-    assert selection == "sampled"
+    problems = lopsided(replace(DRAWING, width=40), length)
+    lengths = [(digits(x, 10), digits(y, 10)) for x, y in as_ints(*problems.pair, 10)]
+    assert problems.selection == "sampled"
     assert {max(pair) for pair in lengths} == {length}
     assert {min(pair) for pair in lengths} == set(range(1, longest + 1))
     if length > 1:
@@ -231,7 +240,7 @@ def test_one_operand_is_short(length, longest):
 def test_a_window_fails_on_long_carries_alone():
     sets = ("lopsided", "carry", "alternating", "carry")
     config = config_for(test="D2,B2,D6", problems=100, sets=sets)
-    records = [r for r in assessed(stack([config], ["windowed:3"])) if ":" in r.domain]
+    records = [r for r in assessed(computing([config], ["windowed:3"])) if ":" in r.domain]
     names = [f"D{n}:{name}" for n in (2, 6) for name in sets[:3]]
     assert [r.domain for r in records] == names
     assert {(r.metric, r.reference, r.mode) for r in records} == {("exact", "truth", "forced")}
@@ -249,11 +258,11 @@ def test_a_window_fails_on_long_carries_alone():
 @pytest.mark.parametrize(
     ("task", "evaluation", "named"),
     [
-        ("mul", {"chains": True}, "evaluation.chains is set for mul: "),
-        ("mul", {"sets": ["carry"]}, "evaluation.sets is set for mul: "),
-        ("add%101", {"sets": ["lopsided"]}, "evaluation.sets is set for add%101: "),
-        ("add", {"sets": ["hard"]}, "sets.0 is 'hard': "),
-        ("add", {"pairs": 0}, "pairs is 0: "),
+        ("mul", {"chains": True}, "evaluation.chains requires an addition, which has carry chains, not mul"),
+        ("mul", {"sets": ["carry"]}, "evaluation.sets requires add without a modulus, not mul"),
+        ("add%101", {"sets": ["lopsided"]}, "evaluation.sets requires add without a modulus, not add%101"),
+        ("add", {"sets": ["hard"]}, "sets.0 is 'hard' (must be "),
+        ("add", {"pairs": 0}, "pairs is 0 (must be "),
     ],
 )
 def test_refusals_are_one_line_that_names_the_value(task, evaluation, named):

@@ -5,7 +5,8 @@ import torch
 from fakes import PerfectModel
 
 from lengthwise.arithmetic import Task
-from lengthwise.evaluation.written import read_digits, written_digits
+from lengthwise.evaluation.decode import read_digits, written_digits
+from lengthwise.evaluation.subject import Subject
 from lengthwise.model.positions import find_encoding
 from lengthwise.tokens.digits import from_ints, to_ints
 from lengthwise.tokens.layouts import LAYOUTS, build_layout
@@ -45,5 +46,5 @@ def test_a_perfect_model_writes_the_sum(name):
     layout = build_layout(name, ADD, operand_width=3)
     pairs = [(0, 0), (7, 5), (999, 1), (120, 45), (999, 999)]
     a, b = (from_ints(numbers, 3, 10)[None] for numbers in zip(*pairs, strict=True))
-    written = written_digits(PerfectModel(layout, [ADD]), layout, find_encoding("learned"), (a, b))
+    written = written_digits(Subject(PerfectModel(layout, [ADD]), layout, find_encoding("learned")), (a, b))
     assert to_ints(written, 10) == [x + y for x, y in pairs]

@@ -12,7 +12,7 @@ from lengthwise.explorer.bounds import MAX_LISTED
 
 @pytest.fixture(scope="session")
 def run_folders(tmp_path_factory) -> Path:
-    from lengthwise.experiments.launch import train
+    from lengthwise.runs.launch import train
 
     folder = tmp_path_factory.mktemp("explorer") / "runs"
     train([tiny_config(seed=seed) for seed in (1, 2)], folder, device="cpu")

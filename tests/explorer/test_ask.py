@@ -1,14 +1,14 @@
 import asyncio
-from types import SimpleNamespace
+from dataclasses import replace
 
 import pytest
 import torch
 from fakes import TheoryModel, tiny_config
 
-from lengthwise.experiments.build import build
-from lengthwise.experiments.load import Run
 from lengthwise.explorer.ask import dependence, read_operands, write_answer
 from lengthwise.records.folder import RunFolder
+from lengthwise.runs.build import build
+from lengthwise.runs.load import Run
 from lengthwise.theory.hypotheses import Hypothesis
 
 LAYOUTS = [
@@ -25,20 +25,19 @@ PAIRS = [(0, 0), (5, 26), (12, 1)]
 
 def untrained(layout: str, encoding: str, seed: int = 7, **changes) -> Run:
     config = tiny_config(layout=layout, encoding=encoding, **changes)
-    parts = build([config], torch.device("cpu"))
+    stack = build([config], torch.device("cpu"))
     with torch.no_grad():
-        for parameter in parts.model.parameters():
+        for parameter in stack.model.parameters():
             parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(seed)), alpha=0.3)
-    parts.model.eval()
-    return Run(RunFolder("nowhere"), config, parts, 0)
+    stack.model.eval()
+    return Run(RunFolder("nowhere"), config, stack, 0)
 
 
 def theorist(layout: str, encoding: str, hypothesis: str) -> Run:
     """A run whose model computes a hypothesis without having learned it."""
     run = untrained(layout, encoding)
-    model = TheoryModel(run.parts.layout, [run.config.task_object], [Hypothesis.parse(hypothesis)])
-    parts = SimpleNamespace(layout=run.parts.layout, encoding=run.parts.encoding, model=model)
-    return Run(run.folder, run.config, parts, 0)
+    model = TheoryModel(run.stack.layout, [run.config.task_object], [Hypothesis.parse(hypothesis)])
+    return Run(run.folder, run.config, replace(run.stack, model=model), 0)
 
 
 @pytest.mark.parametrize("pair", PAIRS)
@@ -47,7 +46,7 @@ def test_an_answer_spelled_is_the_answer_asked_for(layout, encoding, pair):
     """Also of a model that writes nonsense: malformed is malformed in both."""
     run = untrained(layout, encoding)
     tokens = [written.token for written in write_answer(read_operands(run, *pair))]
-    assert run.parts.layout.read_answer(tokens) == run.ask(*pair).answered
+    assert run.stack.layout.read_answer(tokens) == run.ask(*pair).answered
 
 
 @pytest.mark.parametrize(("layout", "encoding"), [*LAYOUTS, ("reversed", "coupled")])
@@ -60,7 +59,7 @@ def test_probabilities_are_those_of_one_pass_over_the_whole(layout, encoding):
         written = list(write_answer(problem))
         ids, positions = problem.sequence([w.token for w in written])
         with torch.no_grad():
-            shares = run.parts.model(ids, positions)[0, 0].softmax(-1)
+            shares = run.stack.model(ids, positions)[0, 0].softmax(-1)
         for place, token in enumerate(written, start=problem.prompt_length - 1):
             assert token.probability == pytest.approx(float(shares[place, token.token]), abs=1e-5)
             assert token.probability == max(share for _, share in token.alternatives)
@@ -86,7 +85,7 @@ def test_dependence_is_what_replacing_each_digit_changes(layout, encoding, hypot
     function, task = Hypothesis.parse(hypothesis), run.config.task_object
     answer = [w.token for w in write_answer(read_operands(run, a, b))]
     causes = asyncio.run(dependence(read_operands(run, a, b))).causes
-    fixed = run.parts.layout.fixed_width
+    fixed = run.stack.layout.fixed_width
     read = {"a": 3, "b": 3 if fixed or layout == "level" else 2}
     places = [(c.operand, c.significance) for c in causes]
     assert places == [(name, i + 1) for name, digits in read.items() for i in range(digits)]
@@ -114,7 +113,7 @@ def test_dependence_where_an_answer_has_no_room():
     """Of a model of one short operand, asked about two long ones."""
     run = untrained("level", "coupled", task="mul", train="2x1", test="3x1")
     a, b = 26, 25
-    assert run.config.task_object(a, b) >= 3**run.parts.layout.answer_width
+    assert run.config.task_object(a, b) >= 3**run.stack.layout.answer_width
     problem = read_operands(run, a, b)
     answer = [w.token for w in write_answer(problem)]
     causes = asyncio.run(dependence(problem)).causes

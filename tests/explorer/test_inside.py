@@ -7,8 +7,7 @@ import torch
 from test_ask import LAYOUTS, untrained
 
 from lengthwise.errors import InputError
-from lengthwise.evaluation.attention import attention_weights
-from lengthwise.experiments.load import Run
+from lengthwise.evaluation.anatomy import attention_weights
 from lengthwise.explorer import ask
 from lengthwise.explorer.ask import (
     answer_attention,
@@ -18,6 +17,7 @@ from lengthwise.explorer.ask import (
     visible_weights,
     write_answer,
 )
+from lengthwise.runs.load import Run
 
 
 def by_place() -> Run:
@@ -32,7 +32,7 @@ def test_attention_is_that_of_a_whole_pass_at_the_places_that_wrote(layout, enco
     problem = read_operands(run, 12, 1)
     answer = [written.token for written in write_answer(problem)]
     layers = answer_attention(problem, answer)
-    passed = attention_weights(run.parts.model, *problem.sequence(answer))
+    passed = attention_weights(run.stack.model, *problem.sequence(answer))
     reply = asyncio.run(attention(problem))
     for i, (layer, whole) in enumerate(zip(layers, passed, strict=True)):
         expected = whole[0, 0].mean(0)[problem.prompt_length - 1 : -1]
@@ -65,7 +65,7 @@ def test_the_bound_is_on_tokens_read_and_written(layout, encoding, monkeypatch):
     answer = [written.token for written in write_answer(problem)]
     tokens = problem.sequence(answer)[0].shape[-1]
     assert asyncio.run(answer_within(problem, tokens)) == answer
-    fixed = problem.run.parts.layout.fixed_width
+    fixed = problem.run.stack.layout.fixed_width
     with pytest.raises(InputError, match="3 digits of each number" if fixed else "numbers are long"):
         asyncio.run(answer_within(problem, tokens - 1))
     for most, is_refused in ((tokens, False), (tokens - 1, True)):

@@ -153,7 +153,7 @@ def test_a_bad_folder_is_one_line_of_the_list_and_all_else_is_there(bad_folders)
         "nan-as-seed": "seed is nan",
         "no-steps": "steps is None",
         "number-as-training": "training is 5",
-        "no-training": "training: field required",
+        "no-training": "training is missing",
         "wide": "operand_width is 1000000007",
         "long": "more than 20,000 lengths",
         "many": "more than 20,000 lengths",

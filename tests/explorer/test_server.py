@@ -20,8 +20,8 @@ import pytest
 from serving import children, serving, stop
 
 from lengthwise.cli import main
-from lengthwise.experiments.load import load
 from lengthwise.explorer.bounds import MAX_LISTED, MAX_QUEUED_TOKENS
+from lengthwise.runs.load import load
 
 WEIRD = [
     *("", " ", "0", "-1", "1e9", "NaN", "null", "true", "[]", "{}", "é", "𝟜", "٣", "\0", "\n", "%00", "\ufeff"),

@@ -10,13 +10,11 @@ import torch
 from safetensors.torch import load_file
 
 from lengthwise.cli import main
-from lengthwise.evaluation.attention import watch
-from lengthwise.evaluation.problems import Problems
-from lengthwise.evaluation.score import Subject
-from lengthwise.evaluation.strata import right_answers
-from lengthwise.experiments.load import load
+from lengthwise.evaluation.anatomy import watch
+from lengthwise.evaluation.score import right_answers
 from lengthwise.model.positions import number_tokens
 from lengthwise.records.folder import RunFolder
+from lengthwise.runs.load import load
 from lengthwise.shipped import shipped_models
 from lengthwise.tokens.digits import from_ints
 
@@ -40,9 +38,9 @@ def test_a_shipped_model_is_small_whole_and_knows_its_training_domain(name):
     assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) <= 4 * 2**20
     run = load(name, device="cpu")
     (weights,) = (folder / "checkpoint").glob("*.safetensors")
-    kinds = {f"model/{key}": tensor.dtype for key, tensor in run.parts.model.state_dict().items()}
+    kinds = {f"model/{key}": tensor.dtype for key, tensor in run.stack.model.state_dict().items()}
     assert {key: tensor.dtype for key, tensor in load_file(weights).items()} == kinds
-    assert {parameter.dtype for parameter in run.parts.model.parameters()} == {torch.float32}
+    assert {parameter.dtype for parameter in run.stack.model.parameters()} == {torch.float32}
     shortest = [run.config.base ** (length - 1) for _, length in run.config.train_domain.operand_lengths]
     generator = random.Random(1)
     pairs = [[generator.randrange(low, run.config.base * low) for low in shortest] for _ in range(100)]
@@ -101,11 +99,10 @@ def test_coupled_addition_goes_on_far_beyond_its_training(capsys):
 def test_coupled_addition_adds_a_thousand_digits():
     """Scored in one pass, as decoding takes seconds for each."""
     run = load("coupled-addition", device="cpu")
-    layout, pairs = run.parts.layout, pairs_of(1_000, 4)
+    layout, pairs = run.stack.layout, pairs_of(1_000, 4)
     a, b = (from_ints(list(numbers), layout.operand_width, 10)[None] for numbers in zip(*pairs, strict=True))
     sums = from_ints([sum(pair) for pair in pairs], layout.answer_width, 10)[None]
-    subject = Subject(run.parts.model, layout, run.parts.encoding)
-    assert right_answers(subject, Problems("given", a, b, "given"), sums).all()
+    assert right_answers(run.stack, (a, b), sums).all()
 
 
 def test_coupled_multiplication_goes_on_far_beyond_its_training():
@@ -119,17 +116,17 @@ def test_coupled_multiplication_goes_on_far_beyond_its_training():
 def test_coupled_multiplication_has_a_head_for_each_digit_of_the_short_number():
     """As docs/thousand.md tells: in every column, of a number of 40 digits as of 400."""
     run = load("coupled-multiplication", device="cpu")
-    layout = run.parts.layout
+    layout = run.stack.layout
     for length in (40, 400):
         a, b = pairs_of(length, 1)[0][0], 73
         operands = (from_ints([number], layout.operand_width, 10)[None] for number in (a, b))
         tokens = layout.encode(*operands, from_ints([a * b], layout.answer_width, 10)[None]).spread()
-        positions = number_tokens(run.parts.encoding, tokens.significance, tokens.number)
+        positions = number_tokens(run.stack.encoding, tokens.significance, tokens.number)
         written = int((tokens.ids != layout.vocabulary.line_break).sum())
         ids, number, significance = (
             part[0, 0, :written] for part in (tokens.ids, tokens.number, tokens.significance)
         )
-        _, layers = watch(run.parts.model, ids.view(1, 1, -1), positions[..., :written])
+        _, layers = watch(run.stack.model, ids.view(1, 1, -1), positions[..., :written])
         units, tens = ((number == 2) & (significance == place) for place in (1, 2))
         by_tokens = layers[1].weights()[0, 0, 3:, number == 3]
         on_units, on_tens = by_tokens[..., units].sum(-1), by_tokens[..., tens].sum(-1)

@@ -45,7 +45,7 @@ def odd_run(folder: Path, name: str) -> RunFolder:
 @pytest.fixture(scope="module")
 def live(tmp_path_factory) -> Path:
     """A results folder as a recipe leaves it: trained runs, one of them listed by two notes."""
-    from lengthwise.experiments.launch import train
+    from lengthwise.runs.launch import train
 
     out = tmp_path_factory.mktemp("live")
     folders = train([tiny_config(seed=seed) for seed in (1, 2)], out / "runs", device="cpu")
@@ -207,7 +207,7 @@ def test_what_train_and_evaluate_print_takes_no_polars(live, tmp_path):
         "from lengthwise.records.view import RunView\n"
         f"assert RunView.of({str(live / 'runs' / 'tiny-s1')!r}).verdicts()\n"
         "import lengthwise.report.collection, lengthwise.report.run_tables, lengthwise.report.run_tables\n"
-        "import lengthwise.experiments.evaluate, lengthwise.experiments.reproduce\n"
+        "import lengthwise.runs.evaluate, lengthwise.runs.reproduce\n"
         "import lengthwise.report.recipe_tables\n"
         "from lengthwise.cli import main\n"
         "main(['train', 'add', '--train', 'D1', '--test', 'D1', '--size', 'nano', '--training.steps', '1',\n"

@@ -7,8 +7,8 @@ from fakes import tiny_config
 
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
-from lengthwise.experiments.recipes import RECIPES, Setting
 from lengthwise.records.spec import RunSpec, predict_once, read_spec
+from lengthwise.runs.recipes import RECIPES, Setting
 from lengthwise.theory.predict import predict
 
 

@@ -4,9 +4,9 @@ import random
 
 from synthetic_runs import record_maker
 
-from lengthwise.experiments.recipes import RECIPES, Setting
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.view import RunView
+from lengthwise.runs.recipes import RECIPES, Setting
 from lengthwise.theory.carries import longest_chain
 from lengthwise.theory.hypotheses import Hypothesis
 

@@ -2,10 +2,10 @@
 
 from math import exp
 
-from lengthwise.experiments.config import RunConfig
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.schema import Record
 from lengthwise.records.view import RunView
+from lengthwise.runs.config import RunConfig
 from lengthwise.theory.carries import digit_accuracy
 from lengthwise.theory.dependence import dependence_matrix
 from lengthwise.theory.hypotheses import TRUTH

@@ -2,10 +2,10 @@
 
 from synthetic_runs import synthetic_run
 
-from lengthwise.experiments.recipes import RECIPES, Setting
 from lengthwise.records.files import write_json
 from lengthwise.report.budgets import COLUMNS, budget_table
 from lengthwise.report.collection import Collection
+from lengthwise.runs.recipes import RECIPES, Setting
 
 
 def test_runs_of_several_commits_tell_each_in_order_of_first_use(tmp_path):

@@ -5,12 +5,12 @@ import json
 import pytest
 from synthetic_runs import record_maker
 
-from lengthwise.experiments.recipes import RECIPES, Setting
 from lengthwise.records.files import write_json
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection
 from lengthwise.report.paper import TABLES, paper_deviations, paper_table, printed_tables, summary
+from lengthwise.runs.recipes import RECIPES, Setting
 
 
 def table_run(out, recipe, row, *, seed=1, wrong=None, status="done"):

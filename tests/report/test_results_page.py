@@ -5,7 +5,6 @@ import re
 import pytest
 from synthetic_runs import rising, synthetic_run
 
-from lengthwise.experiments.recipes import RECIPES, Setting
 from lengthwise.records.files import write_json
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
 from lengthwise.report.claims import claim_table
@@ -14,6 +13,7 @@ from lengthwise.report.regularization import grids
 from lengthwise.report.results import write_results
 from lengthwise.report.results_page import results_page
 from lengthwise.report.theorems import theorem_table, verdict_on
+from lengthwise.runs.recipes import RECIPES, Setting
 
 LEARNED, NOT_YET = rising(-3_000), rising(150)
 

@@ -18,7 +18,7 @@ from lengthwise.tokens.counter import FRACTION_END, derive, digit_group, digits_
 from lengthwise.tokens.digits import from_ints, to_ints
 from lengthwise.tokens.fixed import FixedSet, enumerate_pairs
 from lengthwise.tokens.reserve import is_reserved, low_digits, reserves
-from lengthwise.tokens.sampling import MODES, Member, Sampler
+from lengthwise.tokens.sampling import MODES, Sampler, Stream
 
 torch.set_num_threads(1)
 
@@ -27,7 +27,7 @@ DRAWS = 40_000
 
 def sampler_of(domain, base=10, seed=0, width=None, **options):
     domain = Domain.parse(domain, base)
-    return Sampler([Member(seed, domain)], width or domain.length, **options)
+    return Sampler([Stream(seed, domain)], width or domain.length, **options)
 
 
 def draw(domain, base=10, count=DRAWS, **options):
@@ -83,10 +83,10 @@ def test_digits_of_a_fraction(fraction, base):
 # --- repeatability ----------------------------------------------------------------------------------------
 
 MEMBERS = [
-    Member(0, Domain.parse("D3")),
-    Member(1, Domain.parse("D1..5")),
-    Member(1, Domain.parse("0.7*B4+0.3*D5[lead>=6]")),
-    Member(7, Domain.parse("D1")),
+    Stream(0, Domain.parse("D3")),
+    Stream(1, Domain.parse("D1..5")),
+    Stream(1, Domain.parse("0.7*B4+0.3*D5[lead>=6]")),
+    Stream(7, Domain.parse("D1")),
 ]
 
 

@@ -9,7 +9,7 @@ from fakes import tiny_config
 from torch._dynamo.utils import counters
 from torch.func import functional_call
 
-from lengthwise.experiments.build import build, training_data
+from lengthwise.runs.build import build, training_data
 from lengthwise.tokens.counter import derive
 from lengthwise.training import graph
 from lengthwise.training.optimizer import Optimizer

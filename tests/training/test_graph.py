@@ -4,7 +4,7 @@ import pytest
 import torch
 from fakes import tiny_config
 
-from lengthwise.experiments.build import build, training_steps
+from lengthwise.runs.build import build, training_steps
 
 pytestmark = pytest.mark.gpu
 

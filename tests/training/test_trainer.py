@@ -7,10 +7,10 @@ import torch
 from fakes import tiny_config
 
 from lengthwise.errors import InputError
-from lengthwise.experiments import launch
-from lengthwise.experiments.build import build, training_data, training_steps
-from lengthwise.experiments.launch import train
 from lengthwise.records.files import read_json
+from lengthwise.runs import launch
+from lengthwise.runs.build import build, training_data, training_steps
+from lengthwise.runs.launch import train
 from lengthwise.training.checkpoint import load_state, load_tensors, save_checkpoint
 from lengthwise.training.optimizer import learning_rate_factor
 from lengthwise.training.steps import answer_losses
@@ -273,7 +273,7 @@ def test_a_cooldown_goes_on_where_a_crash_left_it(tmp_path, monkeypatch):
     """Learned at step 2, the run ends at step 8, whether or not it dies after the checkpoint of step 3."""
     training = {**WSD, "cooldown": 6, "evaluate_every": 2, "checkpoint_every": 3}
     config = tiny_config(training=training)
-    learned_once = lambda parts, names, records: [1.0 if records[0].step == 2 else 0.0]  # noqa: E731
+    learned_once = lambda stack, records: [1.0 if records[0].step == 2 else 0.0]  # noqa: E731
     monkeypatch.setattr(launch, "training_accuracies", learned_once)
     (whole,) = train(config, tmp_path / "whole", device="cpu")
 

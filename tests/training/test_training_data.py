@@ -8,10 +8,10 @@ from fakes import read_text, tiny_config
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from lengthwise.errors import InputError
-from lengthwise.experiments.build import build, training_data, training_layout, training_steps
+from lengthwise.runs.build import build, training_data, training_layout, training_steps
 from lengthwise.tokens.layouts import LAYOUTS
 from lengthwise.tokens.reserve import is_reserved
-from lengthwise.tokens.sampling import Member, Sampler
+from lengthwise.tokens.sampling import Sampler, Stream
 from lengthwise.training.steps import answer_losses
 
 CPU = torch.device("cpu")
@@ -31,7 +31,7 @@ def read(parts, batch, k):
 def test_a_batch_is_the_next_problems_of_each_members_stream():
     configs = [tiny_config(seed=1, train="D6", test="D6"), tiny_config(seed=2, train="D5..6", test="D6")]
     parts, data = batches(*configs)
-    sampler = Sampler([Member(c.seed, c.train_domain) for c in configs], 6, side="train")
+    sampler = Sampler([Stream(c.seed, c.train_domain) for c in configs], 6, side="train")
     seen = set()
     for step in (0, 1, 5):
         batch = data(step * BATCH)

@@ -1,7 +1,6 @@
 """lengthwise ask: put a problem to a trained model."""
 
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,17 +10,15 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Column, Table
 
 from lengthwise.arithmetic import Domain, digit_count, in_base
-from lengthwise.errors import InputError
 from lengthwise.report.tables import new_table
 
 if TYPE_CHECKING:
-    from lengthwise.experiments.load import Answer
+    from lengthwise.runs.load import Answer
 
 LONG = 20
 """Digits of an answer that no longer fits into a column of a table."""
 
 HEADER = ("problem", "model answers", "truth", "theory predicts", "by")
-PROBLEM = re.compile(r"\s*([0-9A-Za-z]+)\s*([+*x×])\s*([0-9A-Za-z]+)\s*=?\s*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +39,12 @@ class Ask:
     """Print JSON."""
 
     def run(self) -> None:
-        from lengthwise.experiments.load import load
+        from lengthwise.evaluation.problems import read_problem
+        from lengthwise.runs.load import load
 
         run = load(self.run_folder, device=self.device)
         task, base = run.config.task_object, run.config.base
-        answer = run.ask(*read_problem(self.problem, base, task.symbol))
+        answer = run.ask(*read_problem(self.problem, task))
         if self.json:
             return print(json.dumps(answer_json(answer, base), indent=2))
         console = Console(highlight=False)
@@ -63,21 +61,9 @@ def unlike_training(train: Domain, a: int, b: int) -> str:
     for which, number, (fewest, most) in zip(("first", "second"), (a, b), lengths, strict=True):
         digits = digit_count(number, train.base)
         if digits < fewest or (most < digits and most < longest):
-            allowed = str(most) if fewest == most else f"{fewest} to {most}"
-            return f"trained on {train}: there the {which} number has {allowed} digits, and not {digits}"
+            usual = str(most) if fewest == most else f"{fewest} to {most}"
+            return f"trained on {train}: there the {which} number has {usual} digits, and not {digits}"
     return ""
-
-
-def read_problem(text: str, base: int, symbol: str) -> tuple[int, int]:
-    match = PROBLEM.fullmatch(text)
-    if match is None:
-        raise InputError(f"cannot read problem {text!r}: allowed is two numbers as in '345 {symbol} 12'")
-    if (match[2] == "+") != (symbol == "+"):
-        raise InputError(f"this model does not know {match[2]!r}: allowed is {symbol!r}")
-    try:
-        return int(match[1], base), int(match[3], base)
-    except ValueError:
-        raise InputError(f"problem {text!r} has digits that base {base} has not") from None
 
 
 def answers_shown(answers: "list[Answer]", base: int, symbol: str) -> RenderableType:

@@ -2,31 +2,28 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated
 
 import tyro
 from rich.console import Console
 from rich.markup import escape
 
-from lengthwise.commands.train import starting_config
+from lengthwise.commands.train import Start, starting_config
 from lengthwise.errors import InputError
-from lengthwise.experiments.config import RunConfig
 from lengthwise.report.tables import new_table
+from lengthwise.runs.config import RunConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchCommand:
+class Bench:
     """Measure steps per second of a config, alone and as a stack, and say what share of the ceiling that is.
 
     Example: lengthwise bench add --preset paper --size mini --members 8
     """
 
     config: Annotated[RunConfig, tyro.conf.arg(name="")]
-    preset: str = "fast"
-    """Where the other options start from: fast, or paper for the paper's hyperparameters."""
-    size: str = "mini"
-    """Model size: nano, micro, mini. --model options change it further."""
+    start: Annotated[Start, tyro.conf.arg(name="")]
     members: int = 8
     """Models in the stack; 1 measures no stack."""
     seconds: float = 3.0
@@ -39,26 +36,25 @@ class BenchCommand:
     """Print JSON."""
 
     @classmethod
-    def defaults(cls, arguments: Sequence[str]) -> "BenchCommand":
-        config, preset, size = starting_config(arguments)
-        return cls(config=config, preset=preset, size=size)
+    def defaults(cls, arguments: Sequence[str]) -> "Bench":
+        config, start = starting_config(arguments)
+        return cls(config=config, start=start)
 
     def run(self) -> None:
-        from lengthwise.experiments.bench import bench
-        from lengthwise.experiments.build import choose_device
-        from lengthwise.experiments.environment import environment
+        from lengthwise.runs.costs import bench
+        from lengthwise.runs.environment import choose_device, environment
 
         if self.members < 1:
-            raise InputError(f"members is {self.members}: allowed is 1 or more")
+            raise InputError(f"members is {self.members} (must be 1 or more)")
         if self.seconds <= 0:
-            raise InputError(f"seconds is {self.seconds:g}: allowed is more than 0")
+            raise InputError(f"seconds is {self.seconds:g} (must be more than 0)")
         device = choose_device(self.device)
         if self.profile:
             return self._show_profile()
         found = bench(self.config, device, members=self.members, seconds=self.seconds)
         if self.json:
             facts = {"config": self.config.model_dump(mode="json"), "environment": environment(device)}
-            return print(json.dumps({**found.as_json(), **facts}, indent=2))
+            return print(json.dumps({**asdict(found), **facts}, indent=2))
         console = Console(highlight=False)
         best = found.ceilings
         console.print(
@@ -86,8 +82,8 @@ class BenchCommand:
         )
 
     def _show_profile(self) -> None:
-        from lengthwise.experiments.bench import profile_steps
-        from lengthwise.experiments.build import choose_device
+        from lengthwise.runs.costs import profile_steps
+        from lengthwise.runs.environment import choose_device
 
         configs = [self.config.changed(seed=self.config.seed + k) for k in range(self.members)]
         rows = profile_steps(configs, choose_device(self.device))

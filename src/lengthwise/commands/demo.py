@@ -15,7 +15,7 @@ from lengthwise.report.run_tables import STYLES, row_verdict, verdict_json
 from lengthwise.report.tables import EXACT, MARKS, new_table, percent
 
 if TYPE_CHECKING:
-    from lengthwise.experiments.config import RunConfig
+    from lengthwise.runs.config import RunConfig
 
 INTRODUCTION = """\
 Will a transformer that learned arithmetic on numbers of 1 and 2 digits get 3 digits right? It depends on the task
@@ -27,8 +27,8 @@ takes about two and a half minutes."""
 CONCLUSION = f"""\
 A cell is what was measured, and in brackets what theory predicted, in % of right answers; – is no prediction.
 Upwards (the last length): absolute positions compute on the last two digits alone, so they fail unless the
-modulus makes the rest irrelevant. The last column is the paper's mark: ✓ goes on to longer numbers, ✗ does not.
-A row holds if the model computes the predicted function on every length, on {100 * (1 - TOLERANCE):g} % of
+modulus makes the rest irrelevant. The last column is the paper's mark: ✓ generalizes to longer numbers, ✗ does
+not. A row holds if the model computes the predicted function on every length, on {100 * (1 - TOLERANCE):g} % of
 problems or more; it is undecided where the count leaves that open, or where the model has not learned its own
 training domain to {100 * GATE:g} %. With relative positions theory predicts addition and the dividing modulus
 alone, and small models follow it less closely; the rest shows what came out.
@@ -51,10 +51,10 @@ class Demo:
     """Print the rows as JSON."""
 
     def run(self) -> None:
-        from lengthwise.experiments.demo import demo_configs
-        from lengthwise.experiments.launch import train
         from lengthwise.records.view import RunView
         from lengthwise.report.page import Report
+        from lengthwise.runs.demo import demo_configs
+        from lengthwise.runs.launch import train
 
         console = Console(highlight=False, stderr=self.json)
         console.print(INTRODUCTION, soft_wrap=True)

@@ -20,8 +20,8 @@ class Evaluate:
 
     run_folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """A run folder."""
-    test: Annotated[str | None, tyro.conf.arg(metavar="DOMAINS")] = None
-    """Test domains, a row each. Default: those of the run."""
+    test: Annotated[str | None, tyro.conf.arg(metavar="DOMAINS", help_behavior_hint="(default: the run's)")] = None
+    """Test domains, a row each: D1..9, B5,B6."""
     pairs: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Measure on this file's pairs instead, two numbers a line."""
     decode: bool = False
@@ -29,15 +29,13 @@ class Evaluate:
     dependence: bool = False
     """Also change each digit of the first operand and see which answer digits change."""
     show_errors: Annotated[int, tyro.conf.arg(metavar="N")] = 0
-    """Show that many wrong answers."""
+    """Show the first N wrong answers."""
     device: str = "auto"
     """Where to run: auto, cpu, cuda."""
     json: bool = False
     """Print the records as JSON."""
 
     def run(self) -> None:
-        from lengthwise.experiments.evaluate import evaluate
-        from lengthwise.experiments.load import find_run, folder_config
         from lengthwise.report.run_tables import (
             DEPENDENCE_LEGEND,
             DETAIL_LEGEND,
@@ -49,17 +47,19 @@ class Evaluate:
             verdict_json,
             verdict_table,
         )
+        from lengthwise.runs.evaluate import evaluate
+        from lengthwise.runs.load import load
 
+        run = load(self.run_folder, device=self.device)
         found = evaluate(
-            self.run_folder,
+            run,
             self.test,
             pairs=self.pairs,
             decoded=self.decode,
             dependence=self.dependence,
             show_errors=self.show_errors,
-            device=self.device,
         )
-        task = folder_config(find_run(self.run_folder)).task_object
+        task = run.config.task_object
         if self.json:
             content: dict[str, Any] = {
                 "records": [record.model_dump() for record in found.records],

@@ -28,8 +28,8 @@ class Explore:
     """Port to serve at; 0 takes any that is free."""
     host: str = "127.0.0.1"
     """Address to serve at. Others than this machine can reach any but the default."""
-    browser: bool = True
-    """Whether to open the page in a browser."""
+    no_browser: bool = False
+    """Do not open the page in a browser."""
 
     def run(self) -> None:
         # A shell starts what runs in its background with Ctrl-C ignored; this server always stops.
@@ -47,7 +47,7 @@ class Explore:
         if self.host not in LOOPBACK:
             print(f"warning: {self.host} can be reached from other machines, by anyone", file=sys.stderr)
         print(f"lengthwise explore: {address} (Ctrl-C stops it)", flush=True)
-        if self.browser:
+        if not self.no_browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1, access_log=False)
         server = uvicorn.Server(config)

@@ -1,6 +1,7 @@
 """lengthwise predict: what a trained model will compute, before it is trained."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -15,6 +16,9 @@ from lengthwise.theory.coverage import coverage
 from lengthwise.theory.predict import Predictions, predict
 from lengthwise.theory.rules import table_1
 
+DEFAULT_TEST = "(default: lengths 1 to five above the trained ones)"
+DEFAULT_LAYOUT = "(default: the encoding's natural one)"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Predict:
@@ -27,18 +31,18 @@ class Predict:
     """Operation and modulus: add, mul, add%101, mul%150."""
     train: str = "D4"
     """Training domain: D4, B4, 40x2, D4+D5, 0.6*D6+0.4*D7, D1..4, 1..40x2, D4[lead>=6]."""
-    test: Annotated[str | None, tyro.conf.arg(metavar="DOMAINS")] = None
-    """Test domains, a row each: D1..9, B5,B6. Default: lengths 1 to five above the trained ones."""
+    test: Annotated[str | None, tyro.conf.arg(metavar="DOMAINS", help_behavior_hint=DEFAULT_TEST)] = None
+    """Test domains, a row each: D1..9, B5,B6."""
     encoding: str = "learned"
     """Positional encoding: none, learned, sinusoidal, rotary, alibi, t5, shaw, fire, abacus, coupled."""
-    layout: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    """Layout: padded, aligned, reversed, plain, scratchpad. Default: the encoding's natural one."""
+    layout: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint=DEFAULT_LAYOUT)] = None
+    """Layout: padded, aligned, reversed, level, plain, scratchpad."""
     base: int = 10
     """Number base, 2 to 36."""
     hypothesis: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """Ask for this function instead of the rule's: truth, local, truncated:4, windowed:4."""
     coverage: bool = False
-    """Show what each position of a sum meets in training instead."""
+    """Show what each position of a sum sees in training instead."""
     plateaus: bool = False
     """Add the accuracies on the training domain of models that know only part of an answer."""
     table: bool = False
@@ -50,7 +54,7 @@ class Predict:
         if self.table:
             return self._show_table()
         if self.task is None:
-            raise InputError("no task given: allowed is an operation with a modulus if wanted, as in add%101")
+            raise InputError("missing task (an operation, with a modulus if wanted, as in add%101)")
         if self.coverage:
             return self._show_coverage(self.task)
         predictions = predict(
@@ -72,7 +76,7 @@ class Predict:
         if self.json:
             return print(json.dumps(marks, indent=2))
         Console(highlight=False).print(mark_table(marks))
-        return print("✓ goes on to longer operands, ✗ does not")
+        return print("✓ generalizes to longer operands, ✗ does not")
 
     def _show_coverage(self, text: str) -> None:
         task = Task.parse(text, self.base)
@@ -101,23 +105,11 @@ def show(predictions: Predictions, console: Console) -> None:
         style="bold",
     )
     console.print(prediction_table(predictions))
-    for rule in dict.fromkeys(row.rule for row in predictions.rows):
-        console.print(f"- {rule}", soft_wrap=True, markup=False)
-    for name, premise in dict.fromkeys(
-        (str(a.hypothesis), a.premise) for row in predictions.rows for a in row.alternatives
-    ):
-        console.print(f"- {name} instead, if {premise}", soft_wrap=True, markup=False)
-    unseen = unseen_words(predictions)
-    if unseen is not None:
-        console.print(f"- {unseen}", soft_wrap=True, markup=False)
-    unknown = {row.hypothesis for row in predictions.rows if row.hypothesis is not None and row.accuracy is None}
-    if any(hypothesis.is_counted(task) for hypothesis in unknown):
-        console.print(f"- Exact accuracies are worked out for moduli up to {MOST_RESIDUES:,} in products")
-    elif unknown:
-        console.print("- Exact accuracies are worked out for functions that a rule predicts", soft_wrap=True)
+    for note in notes(predictions):
+        console.print(f"- {note}", soft_wrap=True, markup=False)
     mark = predictions.rows[0].generalizes
     words = {True: "yes", False: "no", None: "theory does not say"}[mark]
-    console.print(f"{MARKS[mark]} Does it go on to longer operands? {words}")
+    console.print(f"{MARKS[mark]} Does it generalize to longer operands? {words}")
     if predictions.plateaus is not None:
         console.print(
             f"\nAccuracy on {predictions.train} of a model that knows only part and guesses the rest at best",
@@ -125,6 +117,20 @@ def show(predictions: Predictions, console: Console) -> None:
             style="bold",
         )
         console.print(plateau_table(predictions.plateaus))
+
+
+def notes(predictions: Predictions) -> Iterator[str]:
+    """What stands under the table: the rules, other functions and their premises, and what is not known."""
+    rows = predictions.rows
+    yield from dict.fromkeys(row.rule for row in rows)
+    yield from dict.fromkeys(f"{a.hypothesis} instead, if {a.premise}" for row in rows for a in row.alternatives)
+    if unseen := unseen_words(predictions):
+        yield unseen
+    unknown = {row.hypothesis for row in rows if row.hypothesis is not None and row.accuracy is None}
+    if any(hypothesis.is_counted(predictions.task) for hypothesis in unknown):
+        yield f"Exact accuracies are worked out for moduli up to {MOST_RESIDUES:,} in products"
+    elif unknown:
+        yield "Exact accuracies are worked out for functions that a rule predicts"
 
 
 def unseen_words(predictions: Predictions) -> str | None:

@@ -11,7 +11,7 @@ from lengthwise.errors import InputError
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportCommand:
+class Report:
     """Write one HTML page that shows what was asked, predicted and measured. It opens offline.
 
     Example: lengthwise report runs --out report.html
@@ -25,11 +25,11 @@ class ReportCommand:
     """Print what was written as JSON."""
 
     def run(self) -> None:
-        from lengthwise.report.page.build import Report
+        from lengthwise.report.page.build import Report as Page
 
         if not self.out.name:
-            raise InputError(f"out {str(self.out)!r} names no file: allowed is one such as report.html")
-        report = Report.of(self.runs)
+            raise InputError(f"out {str(self.out)!r} is not a file name, such as report.html")
+        report = Page.of(self.runs)
         report.write(self.out)
         if self.json:
             content = {

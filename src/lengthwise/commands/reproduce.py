@@ -10,9 +10,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from lengthwise.errors import InputError
-from lengthwise.experiments.recipes import RECIPES, Recipe, Setting, find_recipes
+from lengthwise.runs.recipes import RECIPES, Recipe, Setting, find_recipes
 
 OUT = {("full", "fast"): "runs/full", ("full", "paper"): "runs/paper", ("laptop", "fast"): "runs/laptop"}
+DEFAULT_OUT = "(default: runs/full, runs/laptop, or runs/paper with that preset)"
+DEFAULT_SEEDS = "(default: the recipe's own number, 1 or 3; 1 at scale laptop)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,13 +32,13 @@ class Reproduce:
     """full for the paper's models (a GPU is needed), or laptop for small ones on a CPU, in minutes."""
     preset: str = "fast"
     """Hyperparameters: fast, or paper for the paper's own."""
-    seeds: int | None = None
-    """Train every row with this many seeds, from the recipe's first that nothing was tuned on; 0 is the one seed
-    to tune on, which no table shows. Default: the recipe's own number (1 or 3), in small 1."""
+    seeds: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint=DEFAULT_SEEDS)] = None
+    """Train every row with N seeds, from the recipe's first that nothing was tuned on; 0 is the one seed to tune
+    on, which no table shows."""
     only: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     """Train this row alone; may be given more than once."""
-    out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """Folder for runs, tables and figures. Default: runs/full, runs/laptop, or runs/paper with that preset."""
+    out: Annotated[Path | None, tyro.conf.arg(metavar="DIR", help_behavior_hint=DEFAULT_OUT)] = None
+    """Folder for runs, tables and figures."""
     device: str = "auto"
     """Where to train: auto, cpu, cuda."""
     json: bool = False
@@ -46,9 +48,9 @@ class Reproduce:
         if self.list:
             return print(listed(self.json))
         if self.recipe is None:
-            raise InputError("no recipe given: lengthwise reproduce --list names them")
+            raise InputError("missing recipe (lengthwise reproduce --list names them)")
         if self.seeds is not None and self.seeds < 0:
-            raise InputError(f"seeds {self.seeds} is negative: allowed is 0 or more")
+            raise InputError(f"seeds is {self.seeds} (must be 0 or more)")
         recipes = find_recipes(self.recipe)
         setting = Setting(scale=self.scale, preset=self.preset)
         out = self.out or Path(OUT[self.scale, self.preset])
@@ -60,12 +62,12 @@ class Reproduce:
         return None
 
     def _reproduce(self, recipe: Recipe, setting: Setting, out: Path, console: Console) -> dict[str, Any]:
-        from lengthwise.experiments.reproduce import Order, reproduce
         from lengthwise.records.view import RunView
         from lengthwise.report.collection import Collection
         from lengthwise.report.formats import terminal
         from lengthwise.report.recipe_tables import tables_of
         from lengthwise.report.run_tables import row_json, row_table
+        from lengthwise.runs.reproduce import Order, reproduce
 
         small = " (in small)" if setting.laptop else ""
         console.print(f"[bold]{recipe.name}[/]: {escape(recipe.purpose)}{small}", soft_wrap=True)

@@ -5,26 +5,29 @@
 - each head's largest weight when it looks for an answer digit, and how much of its attention lies on the digits
   that this one needs: those of its own column and of the one below, in both operands.
 
-Shapes: M members, N problems, S tokens from the first of any answer to the last, K tokens, H heads, L layers.
+Attention weights are worked out apart (`watch`), as fused attention never shows them.
+
+Shapes: M members, N problems, T tokens, S tokens from the first of any answer to the last, L layers, H heads,
+Q queries, the last of K keys.
 """
 
+import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from lengthwise.evaluation.attention import Layer, watch
-from lengthwise.evaluation.measure import Row, row_maker
-from lengthwise.evaluation.references import reference_answers
-from lengthwise.evaluation.score import Subject, answer_span, chunks
-from lengthwise.evaluation.seen import MeasuredMember
+from lengthwise.evaluation.measure import Row, row_makers
+from lengthwise.evaluation.subject import Member, Pair, Subject, answer_span
+from lengthwise.model.attention import AttentionHeads
 from lengthwise.model.gpt import GPT
-from lengthwise.model.positions import number_tokens
 from lengthwise.records.schema import Record
-from lengthwise.theory.hypotheses import TRUTH
-from lengthwise.tokens.layouts import A, B, C, Tokens
+from lengthwise.tokens.layouts import Tokens
+from lengthwise.tokens.layouts.layout import A, B, C
 
 TENTHS = 10
 NO_DIGIT = TENTHS + 1
@@ -32,6 +35,58 @@ NO_DIGIT = TENTHS + 1
 LOW = 0.1
 WEIGHTS_AT_ONCE = 1 << 25
 """Attention weights that are there at a time: an answer of a thousand digits has millions in each head."""
+
+
+class Layer(NamedTuple):
+    """The heads of a layer, in groups that attend in the same way, and which of its queries are meant."""
+
+    groups: tuple[AttentionHeads, ...]
+    first: int
+    last: int
+
+    @property
+    def heads(self) -> int:
+        return sum(group.heads for group in self.groups)
+
+    @property
+    def queries(self) -> int:
+        return self.last - self.first
+
+    @property
+    def tokens(self) -> int:
+        return self.groups[0].tokens
+
+    def weights(self) -> Tensor:
+        """float32 [M, N, H, Q, K] over tokens. Where they sum to less than 1, the rest is on none."""
+        return torch.cat([group.weights(self.first, self.last) for group in self.groups], 2)
+
+    def some(self, first: int, last: int) -> "Layer":
+        """Queries `first` to `last` - 1 alone, with the keys that these may see."""
+        return self._replace(first=self.first + first, last=self.first + last)
+
+
+@torch.no_grad()
+def watch(model: GPT, ids: Tensor, positions: Tensor, tail: int | None = None) -> tuple[Tensor, list[Layer]]:
+    """The logits of a pass, and its layers in the order they are applied. With `tail`, the last layer has the last
+    `tail` queries alone."""
+    layers: dict[int, list[AttentionHeads]] = defaultdict(list)
+    logits = model(ids, positions, tail=tail, on_attention=lambda number, heads: layers[number].append(heads))
+    return logits, [Layer(tuple(groups), 0, groups[0].queries) for groups in layers.values()]
+
+
+def attention_weights(model: GPT, ids: Tensor, positions: Tensor) -> list[Tensor]:
+    """Of each layer: [M, N, H, T, T], queries by keys."""
+    return [layer.weights() for layer in watch(model, ids, positions)[1]]
+
+
+def sharpest(layers: Sequence[Tensor]) -> int:
+    """Which of the layers, whose weights are [..., K], attends to the fewest tokens: that of least entropy.
+
+    Weights may sum to less than one. A row counts as much as its weights sum to, so that one that looks at no
+    token says little; and the fainter a layer's weights all are, the less sharp it is.
+    """
+    entropies = [-torch.xlogy(weights, weights).sum() / weights.sum() for weights in layers]
+    return int(torch.stack(entropies).nan_to_num(nan=math.inf).argmin())
 
 
 @dataclass(frozen=True)
@@ -46,22 +101,20 @@ class Anatomy:
     """[L, M, H]: the mean over answer digits of the weight on digits that they need."""
 
 
-def measure_anatomy(subject: Subject, members: Sequence[MeasuredMember], rows: Sequence[Row]) -> list[Record]:
+def measure_anatomy(subject: Subject, members: Sequence[Member], rows: Sequence[Row]) -> list[Record]:
     """Of each row and member, against truth."""
-    tasks, records = [member.task for member in members], []
+    records: list[Record] = []
     for row in rows:
-        pair = row.problems.a, row.problems.b
-        truth = reference_answers(tasks, [TRUTH] * len(tasks), *pair, subject.layout.answer_width)
-        found = dissect(subject, pair, truth)
-        for k, member in enumerate(members):
-            records += _records(row_maker(member, row, k), found, k)
+        found = dissect(subject, row.problems.pair, row.truth)
+        for k, make in enumerate(row_makers(members, row.problems)):
+            records += _records(make, found, k)
     return records
 
 
 @torch.no_grad()
-def dissect(subject: Subject, problem: tuple[Tensor, Tensor], answers: Tensor) -> Anatomy:
+def dissect(subject: Subject, problem: Pair, answers: Tensor) -> Anatomy:
     """Problems [M, N, W] with their answers [M, N, A]."""
-    parts = [_dissect_chunk(subject, a, b, c) for a, b, c in chunks(subject.layout.length, *problem, answers)]
+    parts = [_dissect_chunk(subject, a, b, c) for a, b, c in subject.chunks(*problem, answers)]
     first_wrong, margin, sharpness, on_column, digits = zip(*parts, strict=True)
     # Sums [L, M, H] over digits, whose number is [M].
     count = torch.stack(digits).sum(0).view(1, -1, 1)
@@ -74,10 +127,7 @@ def dissect(subject: Subject, problem: tuple[Tensor, Tensor], answers: Tensor) -
 
 
 def _dissect_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor) -> tuple[Tensor, ...]:
-    assert isinstance(subject.model, GPT), "attention is looked at where there is some"
-    encoded = subject.layout.encode(a, b, c)
-    positions = number_tokens(subject.encoding, encoded.significance, encoded.number)
-    tokens = encoded.spread()
+    tokens, positions = subject.read(a, b, c)
     start, end = answer_span(tokens)
     read = slice(end - 1)
     logits, layers = watch(subject.model, tokens.ids[..., read], positions[..., read], tail=end - start)

@@ -17,43 +17,45 @@ class EvaluationConfig(Config):
     """Problems of a domain that is too large to be tested whole."""
 
     interim_problems: PositiveInt = 1_000
-    """Problems of a domain at evaluations during training, where fewer do; and of each digit that `dynamics` or
-    `dependence` looks at."""
+    """Problems of a domain at evaluations during training; and of each digit that `dynamics` or `dependence` looks
+    at."""
 
     details: bool = True
-    """Whether to measure, after training, also each digit alone, the probability of whole answers, and what of it
-    lies outside the digits that training showed; without, exact match and loss, as during training."""
+    # Its flag is --evaluation.no-details, which the words are for.
+    """Measure exact match and loss alone after training, as during it: not each digit, the probability of whole
+    answers, and how much of it lies outside the digits that training showed."""
 
     digits: bool = False
-    """Digit-wise accuracy at every evaluation, not only at the last."""
+    """Measure digit-wise accuracy at every evaluation, not only at the last."""
 
     dynamics: bool = False
-    """At every evaluation, how well each answer digit is told by its own column and the carry of the one below
+    """Measure at every evaluation how well its own column and the carry of the one below explain each answer digit
     (R2 of a decision tree)."""
 
     dependence: bool = False
-    """After training, how often each operand digit changes each answer digit."""
+    """Measure after training how often each operand digit changes each answer digit."""
 
     chains: bool = False
-    """After training, exact match by longest carry chain, on problems that have every chain alike (add)."""
+    """Measure exact match by longest carry chain after training, on as many problems of each chain (add)."""
 
     pairs: PositiveInt | None = None
-    """After training, so many problems for every pair of operand lengths; of widths above 30, for some lengths."""
+    """Number of problems for each pair of operand lengths, measured after training; above 30 digits not every
+    length is taken."""
 
     sets: tuple[SetName, ...] = ()
-    """After training, special problems of every tested length: one operand short, a carry through the whole
-    number, carries at every other digit (add without modulus)."""
+    """Special problems of every tested length, measured after training: one operand short, a carry through the
+    whole number, carries at every other digit (add without modulus)."""
 
     decoded: PositiveInt | None = None
-    """After training, so many problems of every test domain by real decoding too."""
+    """Number of problems per test domain to answer by real decoding too, after training."""
 
     anatomy: PositiveInt | None = None
-    """After training, so many problems of every test domain looked at from inside: where the first wrong digit
-    falls, the margin of right digits, and where attention goes (evaluation/anatomy.py)."""
+    """Number of problems per test domain to analyse internally after training: where the first wrong digit falls,
+    the margin of right digits, and where attention goes (evaluation/anatomy.py)."""
 
     hypotheses: tuple[str, ...] = ()
-    """After training, agreement with further functions on every test domain: truncated:3, windowed:4, leading:2,
-    folded:2 (theory/hypotheses.py); by longest carry chain too where that is asked for."""
+    """Further functions to compare answers with on every test domain, after training: truncated:3, windowed:4,
+    leading:2, folded:2 (theory/hypotheses.py); by longest carry chain too where that is asked for."""
 
     @property
     def leaves_domains(self) -> bool:
@@ -65,6 +67,6 @@ class EvaluationConfig(Config):
         for name in self.hypotheses:
             Hypothesis.parse(name).check(task)
         if self.chains and task.operation != "add":
-            raise InputError(f"evaluation.chains is set for {task}: allowed is addition, which has carry chains")
+            raise InputError(f"evaluation.chains requires an addition, which has carry chains, not {task}")
         if self.sets and (task.operation != "add" or task.modulus is not None):
-            raise InputError(f"evaluation.sets is set for {task}: allowed is add without a modulus")
+            raise InputError(f"evaluation.sets requires add without a modulus, not {task}")

@@ -1,27 +1,36 @@
-"""Greedy decoding: what a model answers when it reads its own answer back.
+"""Greedy decoding: what a model answers when it reads its own answer back, and how such answers fail.
 
 >>> from lengthwise.model.config import ModelConfig
 >>> model = GPT(ModelConfig.named("nano"), "learned", vocabulary=16, positions_count=8, seeds=[1]).eval()
 >>> prompt = torch.tensor([[[13, 1, 10, 2, 11]]])  # one member, one problem, five tokens: [bos]1+2=
->>> greedy(model, prompt, positions=torch.arange(8).view(1, 1, 8), steps=3).shape
+>>> reading = Reading(prompt, torch.arange(8).view(1, 1, 8), steps=3, lengths=torch.tensor([[5]]))
+>>> greedy(model, reading).shape
 torch.Size([1, 1, 3])
 
-Shapes: M members, B batch, P tokens of the longest prompt.
+Shapes: M members, N problems, P tokens of the longest prompt, W operand digits, A answer digits, S tokens of the
+longest answer.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from lengthwise.evaluation.subject import Pair, Subject
 from lengthwise.model.gpt import GPT
+from lengthwise.tokens.layouts import Layout, Vocabulary
+from lengthwise.tokens.layouts.layout import C
 
 NO_TOKEN = -1
 
 LOOK_EVERY = 16
 """Tokens written between looks at whether all answers have ended: a look waits for the device."""
+
+DECODED_ROWS = {"cuda": 1 << 14, "cpu": 1 << 10}
+"""Problems of all members decoded at once for their digits: enough to fill a GPU, few enough for its memory."""
 
 
 class SymbolPositions(NamedTuple):
@@ -34,57 +43,46 @@ class SymbolPositions(NamedTuple):
 class Reading(NamedTuple):
     """What a model reads before it answers, and where its answer will stand.
 
-    prompt is [M, B, P]; positions are those of prompt and answer, [M or 1, B or 1, P + steps]. Where prompts
-    differ in length, `lengths` [M, B] says how much of each is one. `symbols` is for positions that differ
-    between a digit and another token of the same place.
+    prompt is [M, N, P], of which `lengths` [M, N] tokens are each problem's own; positions are those of prompt and
+    answer, [M or 1, N or 1, P + steps]. `symbols` is for positions that differ between a digit and another token
+    of the same place.
     """
 
     prompt: Tensor
     positions: Tensor
     steps: int
-    lengths: Tensor | None = None
+    lengths: Tensor
     symbols: SymbolPositions | None = None
 
 
-def greedy(
-    model: GPT,
-    prompt: Tensor,
-    positions: Tensor,
-    steps: int,
-    *,
-    lengths: Tensor | None = None,
-    symbols: SymbolPositions | None = None,
-    end: int = NO_TOKEN,
-) -> Tensor:
-    """The `steps` most likely next tokens, one after another: ids [M, B, steps].
+def greedy(model: GPT, reading: Reading, end: int = NO_TOKEN) -> Tensor:
+    """The most likely next tokens, one after another: ids [M, N, steps].
 
     Once all answers hold the token `end`, which no prompt does, nothing more is written, and the rest is that
     token.
     """
-    reading = Reading(prompt, positions, steps, lengths, symbols)
-    lengths, tokens = prompt_lengths(reading), [_common_prompt(reading)]
+    lengths, tokens = reading.lengths, [_common_prompt(reading)]
     ended = torch.zeros_like(lengths, dtype=torch.bool)
     for number, (_, ids) in enumerate(write(model, reading), start=1):
         tokens.append(ids)
         ended |= ids.squeeze(-1) == end
         if number % LOOK_EVERY == 0 and ended.all():
             break
-    missing = int(lengths.max()) + steps - sum(part.shape[-1] for part in tokens)
+    missing = int(lengths.max()) + reading.steps - sum(part.shape[-1] for part in tokens)
     whole = functional.pad(torch.cat(tokens, dim=-1), (0, missing), value=end)
-    return after_prompt(whole, lengths, steps)
+    return after_prompt(whole, lengths, reading.steps)
 
 
 @torch.no_grad()
 def write(model: GPT, reading: Reading) -> Iterator[tuple[Tensor, Tensor]]:
-    """Read the prompts and write answers: logits [M, B, 1, V] and the token taken [M, B, 1], one by one.
+    """Read the prompts and write answers: logits [M, N, 1, V] and the token taken [M, N, 1], one by one.
 
     Prompts of different lengths start together, and those that are longer read their own tokens for a while
     instead of writing.
     """
     assert not model.training, "decoding is for a model in evaluation mode"
-    prompt, positions, steps, _, symbols = reading
+    prompt, positions, steps, lengths, symbols = reading
     assert steps >= 1 and positions.shape[-1] == prompt.shape[-1] + steps
-    lengths = prompt_lengths(reading)
     cache = model.cache(batch=prompt.shape[1], length=positions.shape[-1])
     ids, start = _common_prompt(reading), 0
     for end in range(ids.shape[-1], int(lengths.max()) + steps):
@@ -99,19 +97,129 @@ def write(model: GPT, reading: Reading) -> Iterator[tuple[Tensor, Tensor]]:
         start = end
 
 
-def prompt_lengths(reading: Reading) -> Tensor:
-    """[M, B]"""
-    if reading.lengths is not None:
-        return reading.lengths
-    return torch.full(reading.prompt.shape[:2], reading.prompt.shape[-1], device=reading.prompt.device)
-
-
 def _common_prompt(reading: Reading) -> Tensor:
     """What all prompts have at least: as many tokens as the shortest."""
-    return reading.prompt[..., : int(prompt_lengths(reading).min())]
+    return reading.prompt[..., : int(reading.lengths.min())]
 
 
 def after_prompt(tokens: Tensor, lengths: Tensor, steps: int) -> Tensor:
-    """The `steps` tokens [M, B, steps] of [M, B, T] that follow prompts of lengths [M, B]."""
+    """The `steps` tokens [M, N, steps] of [M, N, T] that follow prompts of lengths [M, N]."""
     places = lengths.unsqueeze(-1) + torch.arange(steps, device=tokens.device)
     return tokens.gather(-1, places)
+
+
+@torch.no_grad()
+def decode(subject: Subject, problem: Pair, chunk: int = 2_000) -> Tensor:
+    """Greedy answers [M, N, S] to problems [M, N, W]."""
+    chunks = zip(*(operand.split(chunk, dim=1) for operand in problem), strict=True)
+    end = subject.layout.vocabulary.eos
+    return torch.cat([greedy(subject.model, prepare(subject, pair), end) for pair in chunks], dim=1)
+
+
+def prepare(subject: Subject, pair: Pair) -> Reading:
+    """Problems as a model reads them, with room for the longest answer.
+
+    What is known of a written token follows from its place and from whether it is a digit, so that an answer
+    of digits throughout and the shortest one show all there is to know before it is written.
+    """
+    base = subject.layout.vocabulary.base
+    shortest = pair[0].new_zeros(*pair[0].shape[:2], subject.layout.answer_width)
+    tokens, digits = subject.read(*pair, shortest + base - 1)
+    _, symbols = subject.read(*pair, shortest)
+    steps = answer_tokens(subject.layout)
+    end = int(tokens.prompt_length.max())
+    places = slice(end + steps)
+    return Reading(
+        tokens.ids[..., :end],
+        digits[..., places],
+        steps,
+        tokens.prompt_length,
+        None if torch.equal(digits, symbols) else SymbolPositions(base, symbols[..., places]),
+    )
+
+
+def answer_tokens(layout: Layout) -> int:
+    """S, the tokens of the longest answer."""
+    number = torch.full((layout.answer_width,), layout.vocabulary.base - 1, dtype=torch.int8)
+    return int(layout.encode(number[:1], number[:1], number).answer.sum())
+
+
+def written_digits(subject: Subject, problem: Pair) -> Tensor:
+    """Digits [M, N, A] of the decoded answers to problems [M, N, W], lowest first."""
+    chunk = max(1, DECODED_ROWS[problem[0].device.type] // len(problem[0]))
+    return read_digits(decode(subject, problem, chunk), subject.layout)
+
+
+def read_digits(answers: Tensor, layout: Layout) -> Tensor:
+    """The digits [..., A] in answers [..., S].
+
+    An answer ends at the first token that is no digit; digits that it does not have are 0, as in a number.
+    """
+    start, highest_first = _answer_form(layout)
+    tokens = answers[..., start : start + layout.answer_width]
+    length = (tokens < layout.vocabulary.base).long().cumprod(-1).sum(-1, keepdim=True)
+    place = torch.arange(layout.answer_width, device=answers.device).expand_as(tokens)
+    digits = tokens.gather(-1, (length - 1 - place).clamp(min=0)) if highest_first else tokens
+    return torch.where(place < length, digits, 0)
+
+
+def _answer_form(layout: Layout) -> tuple[int, bool]:
+    """How many tokens stand between = and the answer's digits, and whether the highest digit comes first."""
+    number = torch.full((layout.answer_width,), layout.vocabulary.base - 1, dtype=torch.int8)
+    tokens = layout.encode(number[:1], number[:1], number).spread()
+    after = slice(int(tokens.prompt_length), None)
+    is_answer = tokens.number[after] == C
+    first = int(is_answer.nonzero()[0])
+    return first, bool(tokens.significance[after][first] == layout.answer_width > 1)
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Answers as the model wrote them, and what is wrong with each. Exactly one of four holds."""
+
+    tokens: Tensor
+    """[M, N, S]"""
+    exact: Tensor
+    malformed: Tensor
+    """Something else than digits and then the end; or intermediate steps that do not have their form."""
+    wrong_length: Tensor
+    """Digits and then the end, too early or too late."""
+    first_wrong: Tensor
+    """The significance of the first wrong digit of a well-formed answer, as written; else 0."""
+
+
+def split_failures(answers: Tensor, layout: Layout, problem: Pair, reference: Tensor) -> Decoded:
+    """Sort answers [M, N, S] by how they differ from the reference's digits [M, N, A]."""
+    target = layout.encode(*problem, reference).spread()
+    wanted, number, significance, belongs = (
+        after_prompt(part, target.prompt_length, answers.shape[-1])
+        for part in (target.ids, target.number, target.significance, target.answer)
+    )
+    is_answer = number == C
+    closed, length = _form(answers, wanted, _first(is_answer), layout.vocabulary)
+    wrong_length = closed & (length != is_answer.sum(-1))
+    whole = closed & ~wrong_length
+    differs = (answers != wanted) & belongs
+    exact = whole & ~differs.any(-1)
+    first = _first(differs).clamp(max=answers.shape[-1] - 1).unsqueeze(-1)
+    first_wrong = torch.where(whole & ~exact, significance.gather(-1, first).squeeze(-1), 0)
+    return Decoded(answers, exact, ~closed, wrong_length, first_wrong)
+
+
+def _form(answers: Tensor, wanted: Tensor, start: Tensor, vocabulary: Vocabulary) -> tuple[Tensor, Tensor]:
+    """Whether answers are digits and then the end, after steps up to `start` [M, N] of the form that is
+    wanted; and how many digits there are."""
+    place = torch.arange(answers.shape[-1], device=answers.device)
+    in_steps, is_digit = place < start.unsqueeze(-1), answers < vocabulary.base
+    fits = torch.where(wanted < vocabulary.base, is_digit, answers == wanted)
+    other = _first(~is_digit & ~in_steps).unsqueeze(-1)
+    ended = ((place == other) & (answers == vocabulary.end)).any(-1)
+    # What follows the end must be [eos], as far as it was decoded.
+    goes_on = ((place == other + 1) & (answers != vocabulary.eos)).any(-1)
+    return (fits | ~in_steps).all(-1) & ended & ~goes_on, other.squeeze(-1) - start
+
+
+def _first(mask: Tensor) -> Tensor:
+    """The first place where a mask [..., S] holds, or S."""
+    place = torch.arange(mask.shape[-1], device=mask.device)
+    return torch.where(mask, place, mask.shape[-1]).amin(-1)

@@ -1,50 +1,56 @@
-"""Evaluations as records: every test domain of every member, against truth and against what theory predicts.
+"""Evaluations as records: each row of problems, against truth, what theory predicts and other hypotheses.
 
-Shapes: M members, N problems, A answer digits, V vocabulary.
+Shapes: M members, N problems, A answer digits, T tokens, V vocabulary.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import islice
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from lengthwise.arithmetic import Domain, Task
-from lengthwise.evaluation.failures import Decoded
-from lengthwise.evaluation.problems import Problems
-from lengthwise.evaluation.references import reference_answers
-from lengthwise.evaluation.score import Scores, Subject, score
-from lengthwise.evaluation.seen import MeasuredMember, seen_share, seen_share_of_pairs
+from lengthwise.evaluation.decode import decode, split_failures
+from lengthwise.evaluation.problems import Problems, reference_answers
+from lengthwise.evaluation.score import Scores, right_answers, score
+from lengthwise.evaluation.seen import seen_share, seen_share_of_pairs
+from lengthwise.evaluation.subject import Member, Pair, Subject
 from lengthwise.records.schema import Record
 from lengthwise.theory.coverage import coverage
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
+from lengthwise.tokens.layouts.layout import CARRY, SUM, C
 
-DIGITS_TOLD = 100
+RECORDED_DIGITS = 100
 """Answer digits with records of their own, from the lowest: of a thousand nobody would read all."""
+
+STEPS = {"sums": SUM, "carries": CARRY, "answer": C}
+"""What is written of a problem with intermediate steps."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row of an evaluation: problems, and for each member what theory says it computes on them."""
+    """One row of an evaluation: problems, with the right answers and those that theory predicts of each member."""
 
     problems: Problems
-    domain: Domain | None
-    """None for problems that training's own split keeps back, and for a user's."""
-    predicted: Sequence[Hypothesis | None]
-
-
-@dataclass(frozen=True)
-class Question:
-    """A row with what is to be answered: by arithmetic, and by what theory predicts of each member."""
-
-    row: Row
-    references: Sequence[Hypothesis]
+    hypotheses: Sequence[Hypothesis]
+    """What theory says that each member computes; truth where it says nothing."""
     truth: Tensor
     """[M, N, A]"""
     predicted: Tensor
     """[M, N, A]; truth itself where they agree on all problems."""
+
+    @classmethod
+    def of(
+        cls, problems: Problems, tasks: Sequence[Task], predicted: Sequence[Hypothesis | None], width: int
+    ) -> "Row":
+        """With answers of `width` digits."""
+        hypotheses = [hypothesis or TRUTH for hypothesis in predicted]
+        truth = reference_answers(tasks, [TRUTH] * len(tasks), *problems.pair, width)
+        answers = reference_answers(tasks, hypotheses, *problems.pair, width)
+        return cls(problems, hypotheses, truth, truth if torch.equal(truth, answers) else answers)
 
     @property
     def answers(self) -> list[Tensor]:
@@ -52,105 +58,142 @@ class Question:
         return [self.truth] if self.predicted is self.truth else [self.truth, self.predicted]
 
 
-def ask(members: Sequence[MeasuredMember], rows: Sequence[Row], width: int) -> list[Question]:
-    """Questions to put to members, with answers of `width` digits."""
-    tasks, questions = [member.task for member in members], []
-    for row in rows:
-        references = [hypothesis or TRUTH for hypothesis in row.predicted]
-        truth, predicted = (
-            reference_answers(tasks, wanted, row.problems.a, row.problems.b, width)
-            for wanted in ([TRUTH] * len(tasks), references)
-        )
-        questions.append(Question(row, references, truth, truth if torch.equal(truth, predicted) else predicted))
-    return questions
-
-
 def measure(
-    subject: Subject,
-    members: Sequence[MeasuredMember],
-    questions: Sequence[Question],
-    *,
-    detail: bool,
-    digits: bool = False,
+    subject: Subject, members: Sequence[Member], rows: Sequence[Row], *, detail: bool, digits: bool = False
 ) -> list[Record]:
-    """Score all questions in one go, by teacher forcing.
+    """Score all rows in one go, by teacher forcing.
 
     `digits` adds each digit's accuracy; `detail` adds that, probabilities and the paper's three forms.
     """
     width, vocabulary = subject.layout.answer_width, len(subject.layout.vocabulary)
     support = torch.stack([_support(m.task, m.train, width, vocabulary) for m in members])
-    scored = iter(_score_all(subject, questions, support))
+    scored = iter(_score_all(subject, rows, support))
     records: list[Record] = []
-    for question in questions:
-        of_truth, *others = (next(scored) for _ in question.answers)
+    for row in rows:
+        of_truth, *others = (next(scored) for _ in row.answers)
         of_reference = others[0] if others else of_truth
-        coinciding = (question.truth == question.predicted).all(-1).sum(1).tolist()
-        for k, member in enumerate(members):
-            make = row_maker(member, question.row, k)
-            reference = str(question.references[k])
-            records += _counts(make, "truth", of_truth, k)
-            if question.references[k] != TRUTH:
-                records += _counts(make, reference, of_reference, k)
-                records.append(make(reference=reference, metric="coincides", correct=coinciding[k]))
+        coinciding = (row.truth == row.predicted).all(-1).sum(1).tolist()
+        for k, make in enumerate(row_makers(members, row.problems)):
+            of_predicted = partial(make, reference=str(row.hypotheses[k]))
+            records += _counts(make, of_truth[k])
+            if row.hypotheses[k] != TRUTH:
+                records += _counts(of_predicted, of_reference[k])
+                records.append(of_predicted(metric="coincides", correct=coinciding[k]))
             if detail:
-                records += _details(make, reference, of_reference, k)
+                records.append(of_predicted(metric="weak", correct=of_reference[k].weak))
+                records.append(of_predicted(metric="strong", value=of_reference[k].strong))
             if detail or digits:
-                records += _digits(make, of_truth, k)
+                records += _digits(make, of_truth[k])
             if detail and subject.layout.fixed_width:
-                records += _outside(make, reference, of_reference, k, support[k])
+                records += _outside(of_predicted, of_reference[k], support[k])
     return records
 
 
-@dataclass(frozen=True)
-class Totals:
-    """Scores summed up over the problems, for each member; one transfer from the device each."""
+def measure_candidates(
+    subject: Subject, members: Sequence[Member], rows: Sequence[Row], hypotheses: Sequence[Hypothesis]
+) -> list[Record]:
+    """Agreement with further hypotheses: what a model may compute where theory is silent, or beside what it says.
 
-    exact: list[int]
-    weak: list[int]
-    loss: list[float]
-    strong: list[float]
-    present: list[list[int]]
-    right: list[list[int]]
-    outside: list[list[float]]
-
-
-def _score_all(subject: Subject, questions: Sequence[Question], support: Tensor) -> list[Totals]:
-    """Of every answer of every question, in order."""
-    asked = [(question.row.problems, answers) for question in questions for answers in question.answers]
-    a, b, c = (
-        torch.cat(columns, 1) for columns in zip(*((p.a, p.b, answers) for p, answers in asked), strict=True)
-    )
-    scores = score(subject, (a, b), c, support.to(c.device))
-    return [_totals(own) for own in scores.split([answers.shape[1] for _, answers in asked])]
-
-
-def _totals(scores: Scores) -> Totals:
-    return Totals(
-        exact=scores.exact.sum(1).tolist(),
-        weak=scores.weak.sum(1).tolist(),
-        loss=scores.loss.mean(1).tolist(),
-        strong=scores.strong.mean(1).tolist(),
-        present=scores.present.sum(1).tolist(),
-        right=(scores.right & scores.present).sum(1).tolist(),
-        outside=scores.outside.mean(1).tolist(),
-    )
-
-
-def measure_decoded(members: Sequence[MeasuredMember], row: Row, decoded: Decoded, reference: str) -> list[Record]:
-    """The counts of real decoding: exact match, and the ways to fail."""
+    What is measured anyway is left out: truth, and what theory predicts of a member.
+    """
     records: list[Record] = []
-    for k, member in enumerate(members):
-        make = partial(row_maker(member, row, k), reference=reference, mode="decoded")
-        records.append(make(correct=int(decoded.exact[k].sum())))
-        records.append(make(metric="malformed", correct=int(decoded.malformed[k].sum())))
-        records.append(make(metric="wrong_length", correct=int(decoded.wrong_length[k].sum())))
-        for digit, count in enumerate(torch.bincount(decoded.first_wrong[k]).tolist()):
-            if digit and count:
-                records.append(make(metric=f"first_wrong:{digit}", correct=count))
+    for row in rows if hypotheses else ():
+        of_truth = right_answers(subject, row.problems.pair, row.truth)
+        makers = row_makers(members, row.problems)
+        for hypothesis, matches in agreement(subject, members, row, hypotheses, of_truth).items():
+            for k, (make, correct) in enumerate(zip(makers, matches.sum(1).tolist(), strict=True)):
+                if hypothesis not in (TRUTH, row.hypotheses[k]):
+                    records.append(make(reference=str(hypothesis), correct=correct))
     return records
 
 
-def record_maker(member: MeasuredMember) -> partial[Record]:
+def agreement(
+    subject: Subject, members: Sequence[Member], row: Row, hypotheses: Sequence[Hypothesis], of_truth: Tensor
+) -> dict[Hypothesis, Tensor]:
+    """bool [M, N] for each hypothesis: where members answer as it does; `of_truth`: where they answer right."""
+    tasks, pair, width = [member.task for member in members], row.problems.pair, subject.layout.answer_width
+    found: dict[Hypothesis, Tensor] = {}
+    for hypothesis in hypotheses:
+        answers = reference_answers(tasks, [hypothesis] * len(tasks), *pair, width)
+        # On short operands most hypotheses are truth itself, which then needs no pass of its own.
+        found[hypothesis] = of_truth if torch.equal(answers, row.truth) else right_answers(subject, pair, answers)
+    return found
+
+
+def measure_steps(subject: Subject, members: Sequence[Member], rows: Sequence[Row]) -> list[Record]:
+    """Intermediate steps apart: problems whose every raw sum, carry or answer digit is right, each given all that
+    stands before it.
+
+    Teacher forcing shows every token what truly stands before it. So a carry that is wrong is wrong although its
+    column's sum and the carry below were right: each step is measured by itself.
+    """
+    records: list[Record] = []
+    for row in rows:
+        correct = _right_by_step(subject, row.problems.pair, row.truth).sum(-1).tolist()
+        for k, make in enumerate(row_makers(members, row.problems)):
+            records += [make(metric=f"steps:{kind}", correct=correct[i][k]) for i, kind in enumerate(STEPS)]
+    return records
+
+
+@torch.no_grad()
+def _right_by_step(subject: Subject, pair: Pair, answers: Tensor) -> Tensor:
+    """bool [kinds of steps, M, N]."""
+    found: list[Tensor] = []
+    for chunk in subject.chunks(*pair, answers):
+        tokens, positions = subject.read(*chunk)
+        logits = subject.model(tokens.ids[..., :-1], positions[..., :-1], tail=tokens.ids.shape[-1] - 1)
+        right, number = logits.argmax(-1) == tokens.ids[..., 1:], tokens.number[..., 1:]
+        found.append(torch.stack([(right | (number != kind)).all(-1) for kind in STEPS.values()]))
+    return torch.cat(found, -1)
+
+
+def measure_decoded(subject: Subject, members: Sequence[Member], rows: Sequence[Row]) -> list[Record]:
+    """The counts of real decoding, against truth: exact match, and the ways to fail."""
+    records: list[Record] = []
+    for row in rows:
+        answers = decode(subject, row.problems.pair)
+        decoded = split_failures(answers, subject.layout, row.problems.pair, row.truth)
+        for k, any_mode in enumerate(row_makers(members, row.problems)):
+            make = partial(any_mode, mode="decoded")
+            records.append(make(correct=int(decoded.exact[k].sum())))
+            records.append(make(metric="malformed", correct=int(decoded.malformed[k].sum())))
+            records.append(make(metric="wrong_length", correct=int(decoded.wrong_length[k].sum())))
+            for digit, count in enumerate(torch.bincount(decoded.first_wrong[k]).tolist()):
+                if digit and count:
+                    records.append(make(metric=f"first_wrong:{digit}", correct=count))
+    return records
+
+
+class Totals(NamedTuple):
+    """Scores of one member summed up over the problems."""
+
+    exact: int
+    weak: int
+    loss: float
+    strong: float
+    present: list[int]
+    right: list[int]
+    outside: list[float]
+
+
+def _score_all(subject: Subject, rows: Sequence[Row], support: Tensor) -> list[list[Totals]]:
+    """Of every answer of every row, in order: for each member."""
+    asked = [(*row.problems.pair, answers) for row in rows for answers in row.answers]
+    a, b, c = (torch.cat(columns, 1) for columns in zip(*asked, strict=True))
+    scores = score(subject, (a, b), c, support.to(c.device))
+    return [_totals(own) for own in scores.split([answers.shape[1] for *_, answers in asked])]
+
+
+def _totals(scores: Scores) -> list[Totals]:
+    counted = (scores.exact, scores.weak, scores.present, scores.right & scores.present)
+    exact, weak, present, right = (scored.sum(1).tolist() for scored in counted)
+    loss, strong, outside = (x.mean(1).tolist() for x in (scores.loss, scores.strong, scores.outside))
+    return [
+        Totals(*of_member) for of_member in zip(exact, weak, loss, strong, present, right, outside, strict=True)
+    ]
+
+
+def record_maker(member: Member) -> partial[Record]:
     """Makes records about a member."""
     return partial(
         Record,
@@ -162,51 +205,48 @@ def record_maker(member: MeasuredMember) -> partial[Record]:
     )
 
 
-def row_maker(member: MeasuredMember, row: Row, k: int) -> partial[Record]:
-    """Makes records about member k of a row."""
-    problems = row.problems
-    return partial(
-        record_maker(member),
-        domain=problems.domain,
-        total=problems.a.shape[1],
-        selection=problems.selection,
-        seen=round(_seen(member, row, k), 6),
-    )
+def row_makers(members: Sequence[Member], problems: Problems) -> list[partial[Record]]:
+    """Each makes records about a member and these problems."""
+    return [
+        partial(
+            record_maker(member),
+            domain=problems.name,
+            total=problems.a.shape[1],
+            selection=problems.selection,
+            seen=round(_seen(member, problems, k), 6),
+        )
+        for k, member in enumerate(members)
+    ]
 
 
-def _seen(member: MeasuredMember, row: Row, k: int) -> float:
-    problems = row.problems
-    if row.domain is not None and problems.selection == "sampled":
-        return seen_share(member, row.domain)
-    told = row.domain is not None or problems.selection == "given"
-    return seen_share_of_pairs(member, problems.a[k], problems.b[k]) if told else 0.0
+def _seen(member: Member, problems: Problems, k: int) -> float:
+    if problems.domain is None and problems.selection != "given":
+        return 0.0
+    if problems.domain is not None and problems.selection == "sampled":
+        return seen_share(member, problems.domain)
+    return seen_share_of_pairs(member, problems.a[k], problems.b[k])
 
 
-def _counts(make: partial[Record], reference: str, totals: Totals, k: int) -> Iterator[Record]:
-    yield make(reference=reference, correct=totals.exact[k])
-    yield make(reference=reference, metric="loss", value=totals.loss[k])
+def _counts(make: partial[Record], totals: Totals) -> Iterator[Record]:
+    yield make(correct=totals.exact)
+    yield make(metric="loss", value=totals.loss)
 
 
-def _details(make: partial[Record], reference: str, totals: Totals, k: int) -> Iterator[Record]:
-    yield make(reference=reference, metric="weak", correct=totals.weak[k])
-    yield make(reference=reference, metric="strong", value=totals.strong[k])
-
-
-def _digits(make: partial[Record], totals: Totals, k: int) -> Iterator[Record]:
+def _digits(make: partial[Record], totals: Totals) -> Iterator[Record]:
     """Of the problems whose answer is written with a digit of that significance."""
-    counts = islice(zip(totals.right[k], totals.present[k], strict=True), DIGITS_TOLD)
+    counts = islice(zip(totals.right, totals.present, strict=True), RECORDED_DIGITS)
     for position, (correct, total) in enumerate(counts, start=1):
         if total:
             yield make(metric=f"digit:{position}", correct=correct, total=total)
 
 
-def _outside(make: partial[Record], reference: str, totals: Totals, k: int, support: Tensor) -> Iterator[Record]:
+def _outside(make: partial[Record], totals: Totals, support: Tensor) -> Iterator[Record]:
     """Only where training showed some digits and not others is there something to be outside of; and only
     with fixed widths does every problem show a digit at every position."""
-    told = (~support.all(-1)).tolist()
-    for position, value in enumerate(totals.outside[k], start=1):
-        if told[position - 1]:
-            yield make(reference=reference, metric=f"support:{position}", value=max(0.0, value))
+    restricted = (~support.all(-1)).tolist()
+    for position, value in enumerate(totals.outside, start=1):
+        if restricted[position - 1]:
+            yield make(metric=f"support:{position}", value=max(0.0, value))
 
 
 @lru_cache(maxsize=256)

@@ -1,9 +1,13 @@
-"""Test problems: a small domain whole, a sample of a large one's reserved pairs, or a user's own.
+"""Test problems (a domain whole, a sample, a user's own pairs) and what truth and other hypotheses answer to them.
 
-Shapes: M members, N problems, W operand digits.
+Of a large domain the sample is of its reserved pairs. `reference_answers` is the twin, on digits, of what
+`theory.hypotheses` computes on integers.
+
+Shapes: M members, N problems, W operand digits, A answer digits.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -13,42 +17,76 @@ from torch import Tensor
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
-from lengthwise.tokens.digits import from_ints, resize
+from lengthwise.evaluation.subject import Pair
+from lengthwise.theory.hypotheses import Hypothesis
+from lengthwise.tokens.counter import Draws, derive
+from lengthwise.tokens.digits import Answers, fold, from_ints, leading, modulo, resize, truncate, windowed_add
 from lengthwise.tokens.fixed import enumerate_pairs
 from lengthwise.tokens.reserve import WHOLE_LIMIT
-from lengthwise.tokens.sampling import Member, Sampler
+from lengthwise.tokens.sampling import Sampler, Stream
+
+DEPENDENCE_START, CHAIN_START, PAIR_START, SET_START = (number << 40 for number in range(1, 5))
+"""Where the problems of each measurement begin in a member's evaluation stream; those of test domains do at 0."""
 
 X_DIGIT = 33
-"""What x stands for in bases above this; in others it is a sign of multiplication."""
+"""The digit x of bases above this; in others it is a sign of multiplication."""
 
 
 @dataclass(frozen=True)
 class Problems:
-    """Operands [M, N, W] of a row of an evaluation."""
+    """Operands [M, N, W] that members are measured on."""
 
-    domain: str
+    name: str
     a: Tensor
     b: Tensor
     selection: Literal["enumerated", "sampled", "given"]
+    domain: Domain | None = None
+    """None for a user's own pairs, and for what training's own split holds out."""
+
+    @property
+    def pair(self) -> Pair:
+        return self.a, self.b
 
 
-def test_problems(
-    domain: Domain,
-    seeds: Sequence[int],
-    width: int,
-    count: int,
-    device: torch.device,
-    *,
-    whole: int = WHOLE_LIMIT,
-) -> Problems:
-    """Each member has `count` problems of its own evaluation stream, unless the domain has `whole` or fewer."""
+@dataclass(frozen=True)
+class Drawing:
+    """How many problems are drawn for each member, from its own stream, and how they are written."""
+
+    seeds: Sequence[int]
+    width: int
+    base: int
+    count: int
+    device: torch.device
+
+    def indices(self, start: int = 0) -> Tensor:
+        return torch.arange(start, start + self.count, device=self.device)
+
+    def draws(self, indices: Tensor) -> Draws:
+        """Random numbers for these problems of every member."""
+        keys = torch.tensor([derive(seed, "evaluation") for seed in self.seeds], device=self.device)
+        return Draws(keys.unsqueeze(-1), indices.expand(len(keys), -1))
+
+    def operands(self, domain: str, indices: Tensor) -> Pair:
+        """[M, len(indices), W] of a domain."""
+        return self.sample([Domain.parse(domain, self.base)] * len(self.seeds), indices)
+
+    def sample(
+        self, domains: Sequence[Domain], indices: Tensor, *, side: str | None = None, mode: str = "uniform"
+    ) -> Pair:
+        """[M, len(indices), W] of each member's own domain, as `Sampler` draws them."""
+        streams = [Stream(seed, domain) for seed, domain in zip(self.seeds, domains, strict=True)]
+        sampler = Sampler(streams, self.width, mode=mode, side=side, stream="evaluation", device=self.device)
+        return sampler(indices)
+
+
+def test_problems(domain: Domain, drawing: Drawing, *, whole: int = WHOLE_LIMIT) -> Problems:
+    """Each member has problems of its own, unless the domain has `whole` or fewer."""
     if len(domain.parts) == 1 and domain.size <= whole:
-        a, b = (resize(digits, width).to(device) for digits in enumerate_pairs(domain.parts[0]))
-        shape = (len(seeds), -1, -1)
-        return Problems(str(domain), a.expand(shape), b.expand(shape), "enumerated")
-    members = [Member(seed, domain) for seed in seeds]
-    sampler = Sampler(members, width, side="test", stream="evaluation", device=device)
-    return Problems(str(domain), *sampler(torch.arange(count, device=device)), "sampled")
+        a, b = (resize(digits, drawing.width).to(drawing.device) for digits in enumerate_pairs(domain.parts[0]))
+        shape = (len(drawing.seeds), -1, -1)
+        return Problems(str(domain), a.expand(shape), b.expand(shape), "enumerated", domain)
+    a, b = drawing.sample([domain] * len(drawing.seeds), drawing.indices(), side="test")
+    return Problems(str(domain), a, b, "sampled", domain)
 
 
 def given_problems(path: Path, task: Task, members: int, width: int, device: torch.device) -> Problems:
@@ -58,47 +96,81 @@ def given_problems(path: Path, task: Task, members: int, width: int, device: tor
     longest = base**width
     for line, pair in enumerate(pairs, start=1):
         if max(pair) >= longest:
-            raise InputError(f"pair {line} of {path} has more digits than this model reads: allowed is {width}")
+            raise InputError(f"pair {line} of {path} has more digits than the {width} that this model reads")
     a, b = (from_ints(numbers, width, base).to(device) for numbers in zip(*pairs, strict=True))
     return Problems(path.name, a.expand(members, -1, -1), b.expand(members, -1, -1), "given")
 
 
 def read_pairs(path: Path, task: Task) -> list[tuple[int, int]]:
-    """Lines such as `12 345`, `12,345`, `12 + 345`; empty lines and lines from # on are passed over."""
+    """A problem a line; empty lines and what follows # are passed over."""
     try:
-        lines = path.read_text().splitlines()
+        lines = [line.partition("#")[0] for line in path.read_text().splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read pairs from {path}: {error}") from None
-    written = [(number, line) for number, line in enumerate(lines, start=1) if _words(line, task.base)]
-    pairs = [_pair(line, number, path, task) for number, line in written]
+    pairs: list[tuple[int, int]] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            pairs += [read_problem(line, task)] if line.strip() else []
+        except InputError as error:
+            raise InputError(f"line {number} of {path}: {error}") from None
     if not pairs:
-        raise InputError(f"{path} holds no pairs: allowed are two numbers a line")
+        raise InputError(f"{path} holds no pairs (two numbers a line)")
     return pairs
 
 
-def _words(line: str, base: int) -> list[str]:
-    signs = ",+*x" if base <= X_DIGIT else ",+*"
-    return line.partition("#")[0].translate(str.maketrans(signs, " " * len(signs))).split()
+def read_problem(text: str, task: Task) -> tuple[int, int]:
+    """Two numbers with the task's sign, a comma or a space between them.
 
-
-def _sign(line: str, base: int) -> str:
-    """The operator between the numbers of a line, if there is one."""
-    written = line.partition("#")[0]
-    if "+" in written:
-        return "+"
-    return "*" if "*" in written or ("x" in written and base <= X_DIGIT) else ""
-
-
-def _pair(line: str, number: int, path: Path, task: Task) -> tuple[int, int]:
-    base = task.base
+    >>> read_problem("12 + 345", Task.parse("add")), read_problem("12x3", Task.parse("mul"))
+    ((12, 345), (12, 3))
+    """
+    signs, asked = "+*×" if task.base > X_DIGIT else "+*×x", text.strip()
+    match = re.fullmatch(rf"([0-9A-Za-z]+)\s*([{signs},\s])\s*([0-9A-Za-z]+)\s*=?", asked)
+    if match is None:
+        raise InputError(f"cannot read problem {asked!r} (two numbers, as in '345 {task.symbol} 12')")
+    if match[2] in signs and (match[2] == "+") != (task.symbol == "+"):
+        raise InputError(f"problem {asked!r} has another sign than the task's {task.symbol!r}")
     try:
-        a, b = (int(word, base) for word in _words(line, base))
+        return int(match[1], task.base), int(match[3], task.base)
     except ValueError:
-        raise InputError(
-            f"line {number} of {path} is {line.strip()!r}: allowed are two numbers in base {base}"
-        ) from None
-    if _sign(line, base) not in (task.symbol, ""):
-        raise InputError(f"line {number} of {path} is {line.strip()!r}: allowed are {task.symbol!r} or no sign")
-    if min(a, b) < 0:
-        raise InputError(f"line {number} of {path} has a negative number: allowed are natural numbers")
-    return a, b
+        raise InputError(f"problem {asked!r} contains digits that are not valid in base {task.base}") from None
+
+
+def reference_answers(
+    tasks: Sequence[Task], hypotheses: Sequence[Hypothesis], a: Tensor, b: Tensor, width: int
+) -> Tensor:
+    """Each member's hypothesis on its operands [M, N, W]: answers [M, N, A]."""
+    members = zip(tasks, hypotheses, a.split(1), b.split(1), strict=True)
+    return torch.cat([_answer(task, hypothesis, x, y, width) for task, hypothesis, x, y in members])
+
+
+def _answer(task: Task, hypothesis: Hypothesis, a: Tensor, b: Tensor, width: int) -> Tensor:
+    hypothesis.check(task)
+    if hypothesis.kind == "windowed":
+        assert hypothesis.size is not None
+        total = windowed_add(a, b, hypothesis.size, task.base)
+        return resize(total, width) if task.modulus is None else modulo(total, task.modulus, task.base, width)
+    if hypothesis.kind in OPERANDS:
+        assert hypothesis.size is not None
+        a, b = OPERANDS[hypothesis.kind](a, b, hypothesis.size, task.base)
+    return Answers([task], width, a.device)(a, b)
+
+
+def _truncated(a: Tensor, b: Tensor, size: int, base: int) -> Pair:
+    return truncate(a, size), truncate(b, size)
+
+
+def _leading(a: Tensor, b: Tensor, size: int, base: int) -> Pair:
+    return leading(a, b, size)
+
+
+def _folded(a: Tensor, b: Tensor, size: int, base: int) -> Pair:
+    return fold(a, size, base), fold(b, size, base)
+
+
+OPERANDS: dict[str, Callable[[Tensor, Tensor, int, int], Pair]] = {
+    "truncated": _truncated,
+    "leading": _leading,
+    "folded": _folded,
+}
+"""What hypotheses that do the task on other operands make of (a, b), from their size and the base."""

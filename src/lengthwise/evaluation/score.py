@@ -6,35 +6,20 @@ right one at every answer position. So one pass over problem and reference score
 Shapes: M members, N problems, T tokens, A answer digits, V vocabulary.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from lengthwise.model.positions import Encoding, number_tokens
-from lengthwise.tokens.layouts import C, Layout, Tokens
+from lengthwise.evaluation.subject import Pair, Subject, answer_span
+from lengthwise.tokens.layouts import Tokens
+from lengthwise.tokens.layouts.layout import C
 
-# Tokens of all members in one pass: enough to fill a GPU, few enough to stay in a CPU's cache.
-CHUNK_TOKENS = {"cuda": 1 << 19, "cpu": 1 << 13}
+SCORED_AT_ONCE = 1 << 13
+"""Problems whose every digit is kept, until it is known which answers are right."""
 WEAK_THRESHOLD = 1e-3
 """A digit counts as within reach, the paper's weak form, if its probability is above this."""
-
-
-class Model(Protocol):
-    """What scoring asks of a model: logits [M, N, tail, V] of ids [M, N, T] at positions."""
-
-    def __call__(self, ids: Tensor, positions: Tensor, *, tail: int) -> Tensor: ...
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A stack under test, with the layout and the numbering of tokens that it was trained with."""
-
-    model: Model
-    layout: Layout
-    encoding: Encoding
 
 
 @dataclass(frozen=True)
@@ -67,33 +52,31 @@ class Scores:
         return self.probability.prod(-1)
 
     def split(self, counts: Sequence[int]) -> "list[Scores]":
-        """The scores of the first so many problems, of those after them, and so on."""
+        """The scores of consecutive groups of problems, of these sizes."""
         parts = [tensor.split(list(counts), dim=1) for tensor in vars(self).values()]
         return [Scores(*columns) for columns in zip(*parts, strict=True)]
 
 
 @torch.no_grad()
-def score(subject: Subject, problem: tuple[Tensor, Tensor], reference: Tensor, support: Tensor) -> Scores:
+def score(subject: Subject, problem: Pair, reference: Tensor, support: Tensor) -> Scores:
     """Score a reference [M, N, A] on problems [M, N, W].
 
     `support` [M, A, V] says which tokens of each answer position are not counted in `outside`.
     """
-    scored = [
-        _score_chunk(subject, a, b, c, support) for a, b, c in chunks(subject.layout.length, *problem, reference)
-    ]
+    scored = [_score_chunk(subject, a, b, c, support) for a, b, c in subject.chunks(*problem, reference)]
     return Scores(*(torch.cat(columns, 1) for columns in zip(*scored, strict=True)))
 
 
-def chunks(length: int, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
-    """Tensors [M, N, ...] of problems of up to `length` tokens, as many problems at once as the device likes."""
-    size = max(1, CHUNK_TOKENS[tensors[0].device.type] // (length * len(tensors[0])))
-    yield from zip(*(tensor.split(size, dim=1) for tensor in tensors), strict=True)
+def right_answers(subject: Subject, problem: Pair, answers: Tensor) -> Tensor:
+    """bool [M, N]: where greedy decoding would write these answers [M, N, A]."""
+    vocabulary = len(subject.layout.vocabulary)
+    support = torch.ones(len(answers), answers.shape[-1], vocabulary, dtype=torch.bool, device=answers.device)
+    parts = zip(*(x.split(SCORED_AT_ONCE, dim=1) for x in (*problem, answers)), strict=True)
+    return torch.cat([score(subject, (a, b), c, support).exact for a, b, c in parts], 1)
 
 
 def _score_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor, support: Tensor) -> tuple[Tensor, ...]:
-    encoded = subject.layout.encode(a, b, c)
-    positions = number_tokens(subject.encoding, encoded.significance, encoded.number)
-    tokens = encoded.spread()
+    tokens, positions = subject.read(a, b, c)
     start, end = answer_span(tokens)
     logits = subject.model(tokens.ids[..., : end - 1], positions[..., : end - 1], tail=end - start)
     targets, answer = tokens.ids[..., start:end], tokens.answer[..., start:end]
@@ -113,12 +96,6 @@ def _score_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor, support: Ten
         -(of_target * answer).sum(-1) / answer.sum(-1),
         torch.where(present, 1 - inside, 0),
     )
-
-
-def answer_span(tokens: Tokens) -> tuple[int, int]:
-    """The places from the first token of any answer to the last."""
-    places = tokens.answer.flatten(0, -2).any(0).nonzero()
-    return int(places.min()), int(places.max()) + 1
 
 
 def _digit_places(tokens: Tokens, digits: int) -> tuple[Tensor, Tensor]:

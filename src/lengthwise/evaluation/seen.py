@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from lengthwise.arithmetic import Domain, Part, Task
+from lengthwise.arithmetic import Domain, Part
+from lengthwise.evaluation.subject import Member
 from lengthwise.theory.carries import chain_counts
 from lengthwise.tokens.chains import longest_chain
-from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.fixed import enumerate_pairs
 from lengthwise.tokens.reserve import into_test, is_reserved, low_digits, reserves
 from lengthwise.tokens.sampling import part_shares
@@ -21,22 +21,7 @@ CURRICULUM_STEPS = 16
 """In how many steps a falling share of zeros is followed."""
 
 
-@dataclass(frozen=True)
-class MeasuredMember:
-    """Who a record is about."""
-
-    run: str
-    seed: int
-    task: Task
-    train: Domain
-    step: int = 0
-    draws: int = 0
-    """Problems that training has drawn so far, the same one counted each time."""
-    data: DataConfig = DataConfig()  # noqa: RUF009 (frozen)
-    """How it draws them."""
-
-
-def seen_share(member: MeasuredMember, domain: Domain) -> float:
+def seen_share(member: Member, domain: Domain) -> float:
     """The share of a domain's sampled problems that training is expected to have met; none where it reserves."""
     shares = zip(domain.weights, domain.parts, strict=True)
     return sum(
@@ -47,12 +32,12 @@ def seen_share(member: MeasuredMember, domain: Domain) -> float:
     )
 
 
-def seen_share_of_pairs(member: MeasuredMember, a: Tensor, b: Tensor) -> float:
+def seen_share_of_pairs(member: Member, a: Tensor, b: Tensor) -> float:
     """The same of given pairs [N, W], whichever they are."""
     return chance_seen(member, a, b).mean().item()
 
 
-def chance_seen(member: MeasuredMember, a: Tensor, b: Tensor) -> Tensor:
+def chance_seen(member: Member, a: Tensor, b: Tensor) -> Tensor:
     """How likely training has met each pair: float64 [N]; reserved ones it never meets, nor those outside."""
     a, b = a.cpu(), b.cpu()
     if member.data.samples is not None:
@@ -63,7 +48,7 @@ def chance_seen(member: MeasuredMember, a: Tensor, b: Tensor) -> Tensor:
     return 1 - unmet.exp()
 
 
-def _phases(member: MeasuredMember) -> tuple[Tensor, Tensor]:
+def _phases(member: Member) -> tuple[Tensor, Tensor]:
     """Stretches of training [P, 1]: how many problems were drawn, and the share of free digits set to zero."""
     sparse, done = member.data.sparse_digits, 0
     phases: list[tuple[int, float]] = []
@@ -77,7 +62,7 @@ def _phases(member: MeasuredMember) -> tuple[Tensor, Tensor]:
     return draws, shares
 
 
-def _chance(member: MeasuredMember, a: Tensor, b: Tensor, shares: Tensor) -> Tensor:
+def _chance(member: Member, a: Tensor, b: Tensor, shares: Tensor) -> Tensor:
     """How likely one draw is each pair [P, N], with free digits set to zero with probability `shares` [P, 1]."""
     base, mode = member.train.base, member.data.sampling
     reserved = is_reserved(a, b, base)
@@ -118,7 +103,7 @@ class Case:
     probability: float
     lengths: tuple[int, int]
     leads: tuple[range, range]
-    """Top digits, all alike."""
+    """Top digits, each as likely."""
     may_be_zero: tuple[bool, bool]
     """Whether the curriculum may set the top digit to zero."""
 
@@ -158,19 +143,19 @@ def _number_chance(case: Case, operand: int, digits: Tensor, base: int, shares: 
     return free * lead * ~digits[:, length:].any(-1)
 
 
-def _met_in_fixed_set(member: MeasuredMember, a: Tensor, b: Tensor) -> Tensor:
+def _met_in_fixed_set(member: Member, a: Tensor, b: Tensor) -> Tensor:
     """Of a fixed set nine tenths are trained on, each as likely as the others to be drawn."""
     held = _held(member)
     trained = 0.9 * sum(held)
     chance = torch.zeros(len(a), dtype=torch.float64)
     for count, part in zip(held, member.train.parts, strict=True):
-        in_set = count / sum(held) / part.size * _kept_back(part)
+        in_set = count / sum(held) / part.size * _without_reserved(part)
         chance += _within(part, a, b) * in_set
     chance *= ~is_reserved(a, b, member.train.base)
     return (chance * trained).clamp(max=0.9) * (1 - (1 - 1 / trained) ** member.draws)
 
 
-def _held(member: MeasuredMember) -> list[float]:
+def _held(member: Member) -> list[float]:
     """Problems of each part in a fixed set: its share of what was asked for, or all it has."""
     assert member.data.samples is not None
     shares = zip(member.train.weights, member.train.parts, strict=True)
@@ -178,7 +163,7 @@ def _held(member: MeasuredMember) -> list[float]:
 
 
 def _within(part: Part, a: Tensor, b: Tensor) -> Tensor:
-    """Which pairs [N] belong to a part, as their digits from its top one on tell."""
+    """Which pairs [N] belong to a part, judged by their digits from its top one on."""
     if a.shape[-1] < part.length:
         return torch.zeros(len(a), dtype=torch.bool, device=a.device)
     (a_digits, b_digits), (a_lowest, b_lowest) = part.lengths, part.lowest_leads
@@ -189,7 +174,7 @@ def _within(part: Part, a: Tensor, b: Tensor) -> Tensor:
     return starts & ~a[:, a_digits:].any(-1) & ~b[:, b_digits:].any(-1)
 
 
-def _kept_back(part: Part) -> float:
+def _without_reserved(part: Part) -> float:
     """A fixed set holds no reserved pair, so that each of the others comes up more often."""
     size = part.base ** low_digits(part.base)
     return size / (size - 1) if reserves(part) else 1.0

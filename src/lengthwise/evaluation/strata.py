@@ -1,12 +1,19 @@
 """Exact match on problems of one kind each: by longest carry chain, by both operand lengths, on special sets.
 
 Everything here is scored by teacher forcing, after training. A chain is what `theory.carries` says: a column
-whose digits sum to the base or more, and the columns right above it that sum to base - 1.
+whose digits sum to the base or more, and the columns right above it that sum to base - 1. The special sets are
+sums with one short operand, with a carry through the whole number, and with carries at every other digit:
+
+>>> from lengthwise.tokens.digits import to_ints
+>>> drawing = Drawing(seeds=[0], width=5, base=10, count=3, device=torch.device("cpu"))
+>>> problems = carry(drawing, length=4)
+>>> to_ints(problems.a, 10), to_ints(problems.b, 10)
+([9999, 1, 7586], [1, 9999, 2415])
 
 Shapes: M members, N problems, W operand digits, A answer digits.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,89 +21,131 @@ import torch
 from torch import Tensor
 
 from lengthwise.arithmetic import Domain
-from lengthwise.evaluation.measure import Row, ask, record_maker
-from lengthwise.evaluation.problems import Problems
-from lengthwise.evaluation.references import reference_answers
-from lengthwise.evaluation.score import Subject, score
-from lengthwise.evaluation.seen import MeasuredMember, chance_seen
+from lengthwise.evaluation.config import SetName
+from lengthwise.evaluation.measure import Row, agreement, record_maker
+from lengthwise.evaluation.problems import CHAIN_START, PAIR_START, SET_START, Drawing, Problems
+from lengthwise.evaluation.score import SCORED_AT_ONCE, right_answers
+from lengthwise.evaluation.seen import chance_seen
+from lengthwise.evaluation.subject import Member, Pair, Subject
 from lengthwise.records.schema import Record
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.chains import LONGEST, longest_chain
-from lengthwise.tokens.sampling import Member, Sampler
-
-CHAIN_PROBLEMS, PAIR_PROBLEMS = 2 << 40, 3 << 40
-"""Where these begin in a member's evaluation stream: none is a problem of another measurement."""
+from lengthwise.tokens.counter import below
+from lengthwise.tokens.digits import from_ints, resize
 
 PAIR_LENGTHS = 30
 """Lengths of an operand that a grid has at most."""
 
-SCORED_AT_ONCE = 1 << 13
-"""Problems whose every digit is kept, until it is known which answers are right."""
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """How many problems of a kind are drawn for each member, and how they are written."""
-
-    seeds: Sequence[int]
-    width: int
-    base: int
-    count: int
-    device: torch.device
-
-    def operands(self, domain: str, indices: Tensor) -> tuple[Tensor, Tensor]:
-        """[M, len(indices), W] of members' evaluation streams."""
-        members = [Member(seed, Domain.parse(domain, self.base)) for seed in self.seeds]
-        return Sampler(members, self.width, stream="evaluation", device=self.device)(indices)
-
-
-@dataclass(frozen=True)
-class Stratum:
-    """What a record calls problems of one kind."""
-
-    domain: str
-    metric: str
+SHORT = 10
+"""In the set `lopsided` one operand has at most a tenth of the other's digits."""
 
 
 @dataclass(frozen=True)
 class Strata:
     """Problems of several kinds."""
 
-    row: Row
+    problems: Problems
     kind: Tensor
     """int64 [M or 1, N]: which of the strata each problem belongs to."""
-    strata: Sequence[Stratum]
+    strata: Sequence[tuple[str, str]]
+    """What a record calls problems of one kind: domain and metric."""
+    predicted: Sequence[Hypothesis | None]
+    """What theory says of each member."""
     further: Sequence[Hypothesis] = ()
-    """What answers are compared with besides truth and the row's own."""
+    """What answers are compared with besides truth and that."""
 
 
-def measure_strata(subject: Subject, members: Sequence[MeasuredMember], several: Sequence[Strata]) -> list[Record]:
-    """A record for each member, stratum that occurs, and reference: truth, the row's own where it differs, and
-    further ones."""
-    records: list[Record] = []
+def measure_strata(subject: Subject, members: Sequence[Member], several: Sequence[Strata]) -> list[Record]:
+    """A record for each member, stratum that occurs, and reference: truth, what theory predicts if that differs,
+    and further ones."""
+    tasks, records = [member.task for member in members], []
     for strata in several:
-        (question,) = ask(members, [strata.row], subject.layout.answer_width)
-        right = [right_answers(subject, strata.row.problems, answers) for answers in question.answers]
-        further = {str(h): _as_hypothesis(subject, members, strata.row.problems, h) for h in strata.further}
+        problems = strata.problems
+        row = Row.of(problems, tasks, strata.predicted, subject.layout.answer_width)
+        right = [right_answers(subject, problems.pair, answers) for answers in row.answers]
+        further = agreement(subject, members, row, strata.further, of_truth=right[0])
         for k, member in enumerate(members):
             # A member that theory says computes truth has truth for both.
             compared = {
-                **{reference: matches[k] for reference, matches in further.items()},
+                **{str(hypothesis): matches[k] for hypothesis, matches in further.items()},
                 str(TRUTH): right[0][k],
-                str(question.references[k]): right[-1][k],
+                str(row.hypotheses[k]): right[-1][k],
             }
-            make = partial(record_maker(member), selection=strata.row.problems.selection)
-            records += _counts(make, strata, k, compared, _chance_seen(member, strata.row.problems, k))
+            make = partial(record_maker(member), selection=problems.selection)
+            records += _counts(make, strata, k, compared, _chance_seen(member, problems, k))
     return records
+
+
+def _counts(
+    make: partial[Record], strata: Strata, k: int, compared: Mapping[str, Tensor], seen: Tensor
+) -> Iterator[Record]:
+    """Of member k, whose answers match [N] what they are compared with."""
+    kind, number = strata.kind.expand(len(strata.problems.a), -1)[k], len(strata.strata)
+    totals, shares = torch.bincount(kind, minlength=number).tolist(), torch.bincount(kind, seen, number).tolist()
+    for reference, matches in compared.items():
+        correct = torch.bincount(kind[matches], minlength=number).tolist()
+        for i, (domain, metric) in enumerate(strata.strata):
+            if totals[i]:
+                yield make(
+                    domain=domain,
+                    reference=reference,
+                    metric=metric,
+                    correct=correct[i],
+                    total=totals[i],
+                    seen=round(shares[i] / totals[i], 6),
+                )
+
+
+def _chance_seen(member: Member, problems: Problems, k: int) -> Tensor:
+    parts = zip(problems.a[k].split(SCORED_AT_ONCE), problems.b[k].split(SCORED_AT_ONCE), strict=True)
+    return torch.cat([chance_seen(member, a, b) for a, b in parts])
+
+
+# --- by longest carry chain ---------------------------------------------------------------------------------
 
 
 def chain_strata(rows: Sequence[Row], drawing: Drawing, further: Sequence[Hypothesis] = ()) -> list[Strata]:
     """The domains of rows by longest carry chain.
 
     A domain that is there whole, too long for the sampler or of parts such as 40x2 is taken as it is. Of others
-    there are problems that have every chain that occurs alike, as uniform ones hardly ever have a long one.
+    there are as many problems of every chain that occurs, as uniform ones hardly ever have a long one.
     """
-    return [_by_chain(row, further) for row in _stratified(rows, drawing)]
+    every = _stratified([row.problems for row in rows], drawing)
+    return [_by_chain(problems, row.hypotheses, further) for problems, row in zip(every, rows, strict=True)]
+
+
+def _stratified(every: Sequence[Problems], drawing: Drawing) -> list[Problems]:
+    drawn = [problems for problems in every if _is_drawn(problems)]
+    if not drawn:
+        return list(every)
+    # One sampler for all domains: most of its work is a table for the longest.
+    domains = [_domain(problems) for problems in drawn for _ in drawing.seeds]
+    together = replace(drawing, seeds=[*drawing.seeds] * len(drawn))
+    sampled = together.sample(domains, drawing.indices(CHAIN_START), mode="chains")
+    pairs = zip(*(operand.unflatten(0, (len(drawn), -1)) for operand in sampled), strict=True)
+    chosen = {problems.name: replace(problems, a=a, b=b) for problems, (a, b) in zip(drawn, pairs, strict=True)}
+    return [chosen.get(problems.name, problems) for problems in every]
+
+
+def _is_drawn(problems: Problems) -> bool:
+    domain = _domain(problems)
+    equally_long = all(part.exact is None for part in domain.parts)
+    return problems.selection == "sampled" and domain.length <= LONGEST and equally_long
+
+
+def _domain(problems: Problems) -> Domain:
+    assert problems.domain is not None, "carry chains are counted on domains"
+    return problems.domain
+
+
+def _by_chain(problems: Problems, predicted: Sequence[Hypothesis], further: Sequence[Hypothesis]) -> Strata:
+    domain = _domain(problems)
+    chain = longest_chain(problems.a, problems.b, domain.base).long()
+    strata = [(problems.name, f"chain:{k}") for k in range(domain.length + 1)]
+    return Strata(problems, chain, strata, predicted, further)
+
+
+# --- by both operand lengths --------------------------------------------------------------------------------
 
 
 def pair_strata(drawing: Drawing) -> Strata:
@@ -106,12 +155,9 @@ def pair_strata(drawing: Drawing) -> Strata:
     pairs = [(n, m) for n in lengths for m in lengths]
     order = sorted(range(len(pairs)), key=lambda i: (max(pairs[i]), sum(pairs[i])))
     a, b = (operand[:, order].flatten(1, 2) for operand in _pair_grid(lengths, drawing))
-    strata = [Stratum(f"D{max(pairs[i])}", f"pair:{pairs[i][0]}:{pairs[i][1]}") for i in order]
-    return Strata(
-        Row(Problems("pairs", a, b, "sampled"), None, [None] * len(drawing.seeds)),
-        torch.arange(len(strata), device=drawing.device).repeat_interleave(drawing.count).unsqueeze(0),
-        strata,
-    )
+    strata = [(f"D{max(pairs[i])}", f"pair:{pairs[i][0]}:{pairs[i][1]}") for i in order]
+    kind = torch.arange(len(strata), device=drawing.device).repeat_interleave(drawing.count).unsqueeze(0)
+    return Strata(Problems("pairs", a, b, "sampled"), kind, strata, [None] * len(drawing.seeds))
 
 
 def pair_lengths(width: int) -> list[int]:
@@ -126,85 +172,10 @@ def pair_lengths(width: int) -> list[int]:
     return sorted({1, 2, *range(apart, width, apart), width})
 
 
-def right_answers(subject: Subject, problems: Problems, answers: Tensor) -> Tensor:
-    """bool [M, N]: where greedy decoding would write these answers."""
-    vocabulary = len(subject.layout.vocabulary)
-    support = torch.ones(len(answers), answers.shape[-1], vocabulary, dtype=torch.bool, device=answers.device)
-    parts = zip(*(x.split(SCORED_AT_ONCE, dim=1) for x in (problems.a, problems.b, answers)), strict=True)
-    return torch.cat([score(subject, (a, b), c, support).exact for a, b, c in parts], 1)
-
-
-def _as_hypothesis(
-    subject: Subject, members: Sequence[MeasuredMember], problems: Problems, hypothesis: Hypothesis
-) -> Tensor:
-    """bool [M, N]: where members answer as a hypothesis does."""
-    tasks, width = [member.task for member in members], subject.layout.answer_width
-    answers = reference_answers(tasks, [hypothesis] * len(tasks), problems.a, problems.b, width)
-    return right_answers(subject, problems, answers)
-
-
-def _counts(
-    make: partial[Record], strata: Strata, k: int, compared: Mapping[str, Tensor], seen: Tensor
-) -> Iterator[Record]:
-    """Of member k, whose answers match [N] what they are compared with."""
-    kind, number = strata.kind.expand(len(strata.row.problems.a), -1)[k], len(strata.strata)
-    totals, shares = torch.bincount(kind, minlength=number).tolist(), torch.bincount(kind, seen, number).tolist()
-    for reference, matches in compared.items():
-        correct = torch.bincount(kind[matches], minlength=number).tolist()
-        for i, stratum in enumerate(strata.strata):
-            if totals[i]:
-                yield make(
-                    domain=stratum.domain,
-                    reference=reference,
-                    metric=stratum.metric,
-                    correct=correct[i],
-                    total=totals[i],
-                    seen=round(shares[i] / totals[i], 6),
-                )
-
-
-def _chance_seen(member: MeasuredMember, problems: Problems, k: int) -> Tensor:
-    parts = zip(problems.a[k].split(SCORED_AT_ONCE), problems.b[k].split(SCORED_AT_ONCE), strict=True)
-    return torch.cat([chance_seen(member, a, b) for a, b in parts])
-
-
-def _stratified(rows: Sequence[Row], drawing: Drawing) -> list[Row]:
-    drawn = [i for i, row in enumerate(rows) if _is_drawn(row)]
-    if not drawn:
-        return list(rows)
-    # One sampler for all domains: most of its work is a table for the longest.
-    members = [Member(seed, _domain(rows[i])) for i in drawn for seed in drawing.seeds]
-    sampler = Sampler(members, drawing.width, mode="chains", stream="evaluation", device=drawing.device)
-    indices = torch.arange(CHAIN_PROBLEMS, CHAIN_PROBLEMS + drawing.count, device=drawing.device)
-    every_a, every_b = (operand.unflatten(0, (len(drawn), -1)) for operand in sampler(indices))
-    result = list(rows)
-    for i, a, b in zip(drawn, every_a, every_b, strict=True):
-        result[i] = replace(rows[i], problems=replace(rows[i].problems, a=a, b=b))
-    return result
-
-
-def _is_drawn(row: Row) -> bool:
-    domain = _domain(row)
-    equally_long = all(part.exact is None for part in domain.parts)
-    return row.problems.selection == "sampled" and domain.length <= LONGEST and equally_long
-
-
-def _domain(row: Row) -> Domain:
-    assert row.domain is not None, "carry chains are counted on domains"
-    return row.domain
-
-
-def _by_chain(row: Row, further: Sequence[Hypothesis]) -> Strata:
-    problems, domain = row.problems, _domain(row)
-    chain = longest_chain(problems.a, problems.b, domain.base).long()
-    strata = [Stratum(problems.domain, f"chain:{k}") for k in range(domain.length + 1)]
-    return Strata(row, chain, strata, further)
-
-
-def _pair_grid(lengths: Sequence[int], drawing: Drawing) -> tuple[Tensor, Tensor]:
+def _pair_grid(lengths: Sequence[int], drawing: Drawing) -> Pair:
     """Operands [M, pairs of lengths, problems of each, W]: each pair has problems of its own."""
     side, count = len(lengths), drawing.count
-    indices = torch.arange(PAIR_PROBLEMS, PAIR_PROBLEMS + side * side * count, device=drawing.device)
+    indices = torch.arange(PAIR_START, PAIR_START + side * side * count, device=drawing.device)
     indices = indices.view(side, side, count)
     rows_of_a: list[Tensor] = []
     columns_of_b: list[Tensor] = []
@@ -214,3 +185,72 @@ def _pair_grid(lengths: Sequence[int], drawing: Drawing) -> tuple[Tensor, Tensor
         rows_of_a.append(drawing.operands(domain, indices[i].flatten())[0].unflatten(1, (side, count)))
         columns_of_b.append(drawing.operands(domain, indices[:, i].flatten())[1].unflatten(1, (side, count)))
     return torch.stack(rows_of_a, 1).flatten(1, 2), torch.stack(columns_of_b, 2).flatten(1, 2)
+
+
+# --- special sets -------------------------------------------------------------------------------------------
+
+
+def lopsided(drawing: Drawing, length: int) -> Problems:
+    """One operand has all digits, the other 1 to a tenth as many, each number as likely; they take turns."""
+    indices = drawing.indices(SET_START)
+    long, _ = drawing.operands(f"B{length}", indices)
+    _, short = drawing.operands(f"B1..{max(1, length // SHORT)}", indices)
+    turn = (indices % 2 == 0).unsqueeze(-1)
+    a, b = torch.where(turn, long, short), torch.where(turn, short, long)
+    return Problems(f"D{length}:lopsided", a, b, "sampled")
+
+
+def carry(drawing: Drawing, length: int) -> Problems:
+    """99..9 + 1, 1 + 99..9, then any pairs whose lowest digits make a carry that all others hand on."""
+    base, draws = drawing.base, drawing.draws(drawing.indices(SET_START))
+    low = _choice(_making(base), draws(0))
+    above = below(draws.several(1, length - 1), base).movedim(0, -1)
+    handing_on = torch.stack([above, base - 1 - above])
+    operands = resize(torch.cat([low, handing_on], -1).to(torch.int8), drawing.width)
+    known = from_ints([base**length - 1, 1], drawing.width, base).to(drawing.device)
+    for operand, first in zip(operands, (known, known.flip(0)), strict=True):
+        operand[:, : len(first)] = first[: drawing.count]
+    return Problems(f"D{length}:carry", operands[0], operands[1], "sampled")
+
+
+def alternating(drawing: Drawing, length: int) -> Problems:
+    """Both operands repeat two digits, such that from the top down columns make a carry and stop one by turns:
+    9090 + 9090, 909 + 909. Where there are no more than were asked for, all of these."""
+    base, members = drawing.base, len(drawing.seeds)
+    making, stopping = _making(base), [(x, y) for x in range(base) for y in range(base - 1 - x)]
+    if length == 1:
+        stopping = stopping[:1]
+    whole = len(making) * len(stopping) <= drawing.count
+    if whole:
+        every = torch.tensor([(m, s) for m in making for s in stopping], device=drawing.device)
+        make, stop = every.permute(1, 2, 0).view(2, 2, 1, -1, 1).expand(-1, -1, members, -1, -1)
+    else:
+        draws = drawing.draws(drawing.indices(SET_START))
+        make, stop = _choice(making, draws(0)), _choice(stopping, draws(1))
+    from_top = torch.arange(length, device=drawing.device).flip(0)
+    a, b = resize(torch.where(from_top % 2 == 0, make, stop).to(torch.int8), drawing.width)
+    return Problems(f"D{length}:alternating", a, b, "enumerated" if whole else "sampled")
+
+
+SETS: dict[SetName, Callable[[Drawing, int], Problems]] = {
+    "lopsided": lopsided,
+    "carry": carry,
+    "alternating": alternating,
+}
+
+
+def set_strata(name: SetName, drawing: Drawing, length: int) -> Strata:
+    """A set as one stratum, of a domain called `D100:carry`, which is none of the grammar."""
+    problems = SETS[name](drawing, length)
+    kind = torch.zeros(1, problems.a.shape[1], dtype=torch.int64, device=drawing.device)
+    return Strata(problems, kind, [(problems.name, "exact")], [None] * len(drawing.seeds))
+
+
+def _making(base: int) -> list[tuple[int, int]]:
+    """Pairs of digits that make a carry."""
+    return [(x, y) for x in range(base) for y in range(base - x, base)]
+
+
+def _choice(pairs: Sequence[tuple[int, int]], draws: Tensor) -> Tensor:
+    """Pairs of digits [2, M, N, 1], each as likely."""
+    return torch.tensor(pairs, device=draws.device)[below(draws, len(pairs))].movedim(-1, 0).unsqueeze(-1)

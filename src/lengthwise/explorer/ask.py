@@ -17,13 +17,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from lengthwise.arithmetic import in_base
-from lengthwise.evaluation.attention import Layer, sharpest, watch
-from lengthwise.evaluation.decode import Reading, after_prompt, write
-from lengthwise.evaluation.failures import answer_tokens, decode, prepare
-from lengthwise.evaluation.problems import Problems
-from lengthwise.evaluation.score import Subject
-from lengthwise.evaluation.strata import right_answers
-from lengthwise.experiments.load import Run
+from lengthwise.evaluation.anatomy import Layer, sharpest, watch
+from lengthwise.evaluation.decode import Reading, after_prompt, answer_tokens, decode, prepare, write
+from lengthwise.evaluation.score import right_answers
 from lengthwise.explorer.bounds import (
     ANSWER_SECONDS,
     LEAST_ATTENTION,
@@ -34,6 +30,7 @@ from lengthwise.explorer.bounds import (
     read_number,
 )
 from lengthwise.explorer.schema import AttentionReply, Cause, DependenceReply
+from lengthwise.runs.load import Run
 from lengthwise.tokens.digits import from_ints
 from lengthwise.tokens.layouts import A, B, C
 
@@ -80,14 +77,14 @@ class AskedProblem:
 
 
 def read_problem(run: Run, a: str, b: str) -> AskedProblem:
-    base, width = run.config.base, run.parts.layout.operand_width
+    base, width = run.config.base, run.stack.layout.operand_width
     return read_operands(run, read_number(a, base, width, "a"), read_number(b, base, width, "b"))
 
 
 def read_operands(run: Run, a: int, b: int) -> AskedProblem:
-    layout, encoding, base = run.parts.layout, run.parts.encoding, run.config.base
+    layout, base = run.stack.layout, run.config.base
     pair = tuple(from_ints([number], layout.operand_width, base)[None] for number in (a, b))
-    reading = prepare(layout, encoding, (pair[0], pair[1]))
+    reading = prepare(run.stack, (pair[0], pair[1]))
     largest = pair[0].new_full((1, 1, layout.answer_width), base - 1)
     tokens, read = layout.encode(pair[0], pair[1], largest).spread(), reading.prompt.shape[-1]
     numbers, significances = tokens.number[0, 0].tolist(), tokens.significance[0, 0].tolist()
@@ -110,8 +107,8 @@ class Written(NamedTuple):
 
 def write_answer(problem: AskedProblem) -> Iterator[Written]:
     """The answer as the model writes it, up to its [eos]."""
-    vocabulary = problem.run.parts.layout.vocabulary
-    steps = write(problem.run.parts.model, problem.reading)
+    vocabulary = problem.run.stack.layout.vocabulary
+    steps = write(problem.run.stack.model, problem.reading)
     for number, (logits, _) in zip(problem.digit_numbers, steps, strict=False):
         probabilities = logits[0, 0, 0].softmax(-1)[: len(vocabulary)]
         shares, tokens = probabilities.topk(ALTERNATIVES)
@@ -126,7 +123,7 @@ def write_answer(problem: AskedProblem) -> Iterator[Written]:
 async def answer_lines(problem: AskedProblem, waiting: AsyncIterator[dict[str, float]]) -> AsyncIterator[str]:
     """The problem, its place in the queue, the tokens of the answer as they are written, and whether
     it is right: a line of JSON each."""
-    run, base, layout = problem.run, problem.run.config.base, problem.run.parts.layout
+    run, base, layout = problem.run, problem.run.config.base, problem.run.stack.layout
     truth = run.compare(*problem.pair, run.config.task_object(*problem.pair))
     yield _line(
         problem={
@@ -184,7 +181,7 @@ def look_limit() -> Iterator[None]:
 
 
 def _too_long(problem: AskedProblem, most: int) -> str:
-    layout = problem.run.parts.layout
+    layout = problem.run.stack.layout
     why = (
         f"this model reads {layout.operand_width} digits of each number, however short"
         if layout.fixed_width
@@ -197,7 +194,7 @@ async def attention(problem: AskedProblem) -> AttentionReply:
     """What each token of the answer attended to when it was written."""
     answer = await answer_within(problem, MAX_ATTENTION_TOKENS)
     layers = await run_in_threadpool(answer_attention, problem, answer)
-    ids, texts = problem.sequence(answer)[0][0, 0].tolist(), problem.run.parts.layout.vocabulary.texts
+    ids, texts = problem.sequence(answer)[0][0, 0].tolist(), problem.run.stack.layout.vocabulary.texts
     is_long = len(ids) > MAX_DEPENDENCE_TOKENS
     return AttentionReply(
         tokens=[texts[token] for token in ids],
@@ -215,7 +212,7 @@ async def attention(problem: AskedProblem) -> AttentionReply:
 def answer_attention(problem: AskedProblem, answer: list[int]) -> list[Tensor]:
     """[A, T] of each layer: the attention, averaged over heads, of the places that wrote the answer."""
     ids, positions = problem.sequence(answer)
-    _, layers = watch(problem.run.parts.model, ids, positions)
+    _, layers = watch(problem.run.stack.model, ids, positions)
     # The token at place t was written by the place before it.
     return [_rows(layer, problem.prompt_length - 1, ids.shape[-1] - 1) for layer in layers]
 
@@ -278,7 +275,7 @@ def _variants(problem: AskedProblem, name: str, place: int, most: int) -> list[t
     number, unit = (a if name == "a" else b), base**place
     others = [digit for digit in range(base) if digit != old]
     is_leading = place and number < unit * base
-    if is_leading and not problem.run.parts.layout.fixed_width:
+    if is_leading and not problem.run.stack.layout.fixed_width:
         others = [digit for digit in others if digit]
     # Spread over the digits there are.
     chosen = others if len(others) <= most else [others[k * len(others) // most] for k in range(most)]
@@ -293,17 +290,16 @@ def _answers(run: Run, pairs: list[tuple[int, int]]) -> Iterator[list[list[int]]
 
 def _written(run: Run, pairs: list[tuple[int, int]]) -> Tensor:
     """[N, S] One pass shows which answers are the truth; only others are written token by token."""
-    parts, base, layout = run.parts, run.config.base, run.parts.layout
+    stack, base, layout = run.stack, run.config.base, run.stack.layout
     a, b = (from_ints(list(numbers), layout.operand_width, base)[None] for numbers in zip(*pairs, strict=True))
     # Where there is no room for the truth, a part of it is as good a guess as any.
     room = base**layout.answer_width
     guess = from_ints([run.config.task_object(*pair) % room for pair in pairs], layout.answer_width, base)[None]
-    subject = Subject(parts.model, layout, parts.encoding)
-    wrong = ~right_answers(subject, Problems("replaced", a, b, "given"), guess)[0]
+    wrong = ~right_answers(stack, (a, b), guess)[0]
     guessed = layout.encode(a, b, guess).spread()
     answers = after_prompt(guessed.ids, guessed.prompt_length, answer_tokens(layout))
     if wrong.any():
-        answers[:, wrong] = decode(parts.model, layout, parts.encoding, (a[:, wrong], b[:, wrong]))
+        answers[:, wrong] = decode(stack, (a[:, wrong], b[:, wrong]))
     return answers[0]
 
 

@@ -14,7 +14,7 @@ from lengthwise.explorer.schema import ModelEntry
 from lengthwise.shipped import shipped_models
 
 if TYPE_CHECKING:
-    from lengthwise.experiments.load import Run
+    from lengthwise.runs.load import Run
 
 FIRST_GUESS = 0.005
 """Seconds a token, until an answer has shown how long one takes."""
@@ -22,9 +22,9 @@ FIRST_GUESS = 0.005
 
 def describe(name: str, path: Path) -> ModelEntry:
     """A model as its config describes it, without loading it."""
-    from lengthwise.experiments import config as configs
     from lengthwise.records.view import RunView
     from lengthwise.report.words import headline
+    from lengthwise.runs import config as configs
     from lengthwise.theory.rules import find_rule
 
     shipped = name in shipped_models()
@@ -66,7 +66,7 @@ class Models:
 
 
 def _load(path: Path) -> "Run":
-    from lengthwise.experiments.load import load
+    from lengthwise.runs.load import load
 
     read_config(path)
     return load(path, device="cpu")

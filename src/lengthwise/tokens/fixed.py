@@ -23,7 +23,7 @@ from lengthwise.errors import InputError
 from lengthwise.tokens.counter import DRAWS_PER_PROBLEM, Draws, derive
 from lengthwise.tokens.digits import resize, split
 from lengthwise.tokens.reserve import WHOLE_LIMIT, is_reserved, reserves
-from lengthwise.tokens.sampling import Member, Sampler
+from lengthwise.tokens.sampling import Sampler, Stream
 
 TEST_SHARE = 10
 """One problem in ten is for testing: the paper's split."""
@@ -106,7 +106,7 @@ def _shuffled(rows: Tensor, key: int) -> Tensor:
 
 def _stream(part: Part, number: int, seed: int, width: int, mode: str) -> Callable[[int], Tensor]:
     """The first n rows of a part's own stretch of the data stream, as a function of n."""
-    member = Member(seed, Domain((part,), (Fraction(1),)))
+    member = Stream(seed, Domain((part,), (Fraction(1),)))
     sampler = Sampler([member], width, mode=mode, side="train")
 
     def first(count: int) -> Tensor:

@@ -1,7 +1,7 @@
 """Problem k of a stream is a function of (seed, k) alone: on CPU and GPU, for every batch size and stack.
 
 >>> from lengthwise.tokens.digits import to_ints
->>> sampler = Sampler([Member(seed=0, domain=Domain.parse("D4"))], width=5, side="train")
+>>> sampler = Sampler([Stream(seed=0, domain=Domain.parse("D4"))], width=5, side="train")
 >>> a, b = sampler(torch.arange(1000, 1003))
 >>> a.shape, to_ints(a, 10), to_ints(b, 10)
 (torch.Size([1, 3, 5]), [722, 7342, 1126], [8196, 6052, 4131])
@@ -34,7 +34,9 @@ PART, LEAD, OTHER_LEAD, SHAPE, RESERVE, DIGITS = range(6)
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class Stream:
+    """Whose problems are drawn: the pairs of a domain, in an order of its own for each seed."""
+
     seed: int
     domain: Domain
 
@@ -83,7 +85,7 @@ class Sampler:
 
     def __init__(
         self,
-        members: Sequence[Member],
+        members: Sequence[Stream],
         width: int,
         *,
         mode: str = "uniform",
@@ -215,7 +217,7 @@ def _part_table(parts: Sequence[Part], device: torch.device | str) -> PartRows:
     return PartRows(table[:2], table[2:4], *table[4:])
 
 
-def _keys(members: Sequence[Member], stream: str, device: torch.device | str) -> Tensor:
+def _keys(members: Sequence[Stream], stream: str, device: torch.device | str) -> Tensor:
     """[M, 1]"""
     return torch.tensor([derive(m.seed, stream) for m in members], device=device).reshape(-1, 1)
 

@@ -20,7 +20,7 @@ from lengthwise.tokens.counter import Draws, below, derive
 from lengthwise.tokens.digits import Answers
 from lengthwise.tokens.fixed import FixedSet
 from lengthwise.tokens.layouts import Layout, Tokens, squeezed
-from lengthwise.tokens.sampling import Member, Sampler
+from lengthwise.tokens.sampling import Sampler, Stream
 
 ROW_PROBLEMS = 4
 """How many problems of the longest kind fit into a row by default, where problems are concatenated."""
@@ -49,7 +49,7 @@ class TrainingData:
 
     def __init__(
         self,
-        members: Sequence[Member],
+        members: Sequence[Stream],
         tasks: Sequence[Task],
         layout: Layout,
         encoding: Encoding,
@@ -164,7 +164,7 @@ def problems_per_row(layout: Layout, config: DataConfig) -> int:
     return -(-row_length(layout, config) // shortest_problem(layout).length)
 
 
-def _pairs(members: Sequence[Member], width: int, config: DataConfig, device: torch.device) -> Pairs:
+def _pairs(members: Sequence[Stream], width: int, config: DataConfig, device: torch.device) -> Pairs:
     """Operands [M, B, W] of the problems of given indices [B]."""
     if config.samples is None:
         return Sampler(

@@ -1,0 +1,132 @@
+"""What the digits of a model's answers depend on, asked by drawing operand digits anew.
+
+**Dependence** is how often changing an operand digit changes an answer digit. It is measured here;
+`theory.dependence` has the exact shares of a hypothesis, and `records.dependence` puts the two side by side. Both
+operands have `length` uniformly random, independent digits, zeros included. For each digit j of a the same
+problems are decoded once more with that digit replaced by one of the base - 1 others, each as likely.
+
+**Dynamics** is how each answer digit is learned, measured here at every evaluation; `theory.dynamics` has the
+ceiling that a perfect adder reaches. For each answer digit i there are problems of the member's training domain
+(of its reserved pairs, where it has such) whose digits of columns i-1, i and i+1 are drawn anew, in both operands,
+uniformly and independently. A decision tree learns from half of them what the model writes at i, given
+
+    x = (a_i + b_i) mod base   and   y = (a_{i-1} + b_{i-1}) div base,
+
+and R2 is how much of that digit's variance it explains on the other half. The digit is the model's own, from
+decoding, so this says how regular the model is, right or wrong, under a modulus too. Where a digit is the same
+on all of these problems, R2 has no meaning and there is no record.
+
+Shapes: M members, N problems, J = `length` digits of a, I answer digits, W operand digits, A answer digits.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from lengthwise.arithmetic import Domain
+from lengthwise.evaluation.decode import written_digits
+from lengthwise.evaluation.measure import record_maker
+from lengthwise.evaluation.problems import DEPENDENCE_START, Drawing
+from lengthwise.evaluation.seen import seen_share_of_pairs
+from lengthwise.evaluation.subject import Member, Pair, Subject
+from lengthwise.records.schema import Record
+from lengthwise.tokens.counter import DRAWS_PER_PROBLEM, below
+from lengthwise.tokens.digits import resize
+
+AROUND = 3
+"""Columns that dynamics draws anew: that of the digit, one below and one above."""
+FRESH = DRAWS_PER_PROBLEM - 2 * AROUND
+"""The first of the draws for these, which no sampler takes."""
+
+
+def measure_dependence(subject: Subject, members: Sequence[Member], drawing: Drawing, length: int) -> list[Record]:
+    """A record for each answer digit i and operand digit j: how many answers change at i."""
+    a, b = dependence_problems(drawing, length)
+    written = _written(subject, a, b)
+    changed = (written[:, 1:] != written[:, :1]).sum(2).tolist()
+    records: list[Record] = []
+    for member, of_a, of_b, table in zip(members, a, b, changed, strict=True):
+        make = partial(_maker(member, of_a, of_b), domain=f"digits:{length}", total=drawing.count)
+        for j, counts in enumerate(table, start=1):
+            records += [make(metric=f"depends:{i}:{j}", correct=count) for i, count in enumerate(counts, start=1)]
+    return records
+
+
+def dependence_problems(drawing: Drawing, length: int) -> Pair:
+    """Operands [M, 1 + J, N, W]: the problems as they are, then with each digit of a replaced."""
+    base, draws = drawing.base, drawing.draws(drawing.indices(DEPENDENCE_START))
+    a, b = (below(draws.several(first, length), base).movedim(0, -1).to(torch.int8) for first in (0, length))
+    steps = 1 + below(draws.several(2 * length, length), base - 1).movedim(0, -1)
+    others = ((a + steps) % base).to(torch.int8)
+    replaced = [torch.cat([a[..., :j], others[..., j : j + 1], a[..., j + 1 :]], -1) for j in range(length)]
+    every_a = torch.stack([a, *replaced], 1)
+    return resize(every_a, drawing.width), resize(b.unsqueeze(1).expand_as(every_a), drawing.width)
+
+
+def measure_dynamics(subject: Subject, members: Sequence[Member], drawing: Drawing) -> list[Record]:
+    """R2 of each digit that training fills and that both operands and answers have."""
+    filled = 1 + max(member.train.length for member in members)
+    digits = min(filled, drawing.width, subject.layout.answer_width)
+    a, b = dynamics_problems(drawing, [member.train for member in members], digits)
+    written = _written(subject, a, b)
+    records: list[Record] = []
+    for member, of_a, of_b, answers in zip(members, a, b, written, strict=True):
+        total = drawing.count - drawing.count // 2
+        make = partial(_maker(member, of_a, of_b), domain=str(member.train), total=total)
+        records += [
+            make(metric=f"r2:{i}", value=value) for i, value in _each_r2(of_a, of_b, answers, drawing.base)
+        ]
+    return records
+
+
+def dynamics_problems(drawing: Drawing, domains: Sequence[Domain], digits: int) -> Pair:
+    """Operands [M, I, N, W]: problems i N .. i N + N - 1 of each member's evaluation stream are for digit i."""
+    indices = torch.arange(digits * drawing.count, device=drawing.device)
+    draws = drawing.draws(indices).several(FRESH, 2 * AROUND)
+    fresh = below(draws, drawing.base).to(torch.int8).unflatten(0, (2, AROUND)).movedim(1, -1)
+    offset = torch.arange(drawing.width, device=drawing.device) - (indices // drawing.count).unsqueeze(-1) + 1
+    around, offset = (offset >= 0) & (offset < AROUND), offset.clamp(0, AROUND - 1)
+    sampled = drawing.sample(domains, indices, side="test")
+    a, b = (
+        torch.where(around, new.gather(-1, offset.expand_as(operand)), operand).unflatten(1, (digits, -1))
+        for operand, new in zip(sampled, fresh, strict=True)
+    )
+    return a, b
+
+
+def _written(subject: Subject, a: Tensor, b: Tensor) -> Tensor:
+    """Digits [M, kinds, N, A] of the answers to problems [M, kinds, N, W]."""
+    return written_digits(subject, (a.flatten(1, 2), b.flatten(1, 2))).unflatten(1, a.shape[1:3])
+
+
+def _maker(member: Member, a: Tensor, b: Tensor) -> partial[Record]:
+    """Makes records about a member's answers to problems [kinds, N, W]."""
+    seen = round(seen_share_of_pairs(member, a.flatten(0, 1), b.flatten(0, 1)), 6)
+    return partial(record_maker(member), mode="decoded", selection="sampled", seen=seen)
+
+
+def _each_r2(a: Tensor, b: Tensor, written: Tensor, base: int) -> Iterator[tuple[int, float]]:
+    """The digits i from 1 on and their R2, of operands [I, N, W] and answers [I, N, A]."""
+    sums = (a + b).cpu().numpy()
+    answers = written.cpu().numpy()
+    for i in range(len(sums)):
+        carries = sums[i, :, i - 1] // base if i else np.zeros(len(sums[i]), dtype=np.int8)
+        value = out_of_sample_r2(np.stack([sums[i, :, i] % base, carries], axis=1), answers[i, :, i])
+        if value is not None:
+            yield i + 1, value
+
+
+def out_of_sample_r2(features: npt.NDArray[np.int8], digits: npt.NDArray[np.int64]) -> float | None:
+    """R2 on the second half, of a tree that learned from the first; None where one half has a single digit."""
+    # Imported here: no other measurement needs it, and it takes a second.
+    from sklearn.tree import DecisionTreeRegressor  # noqa: PLC0415
+
+    half = len(digits) // 2
+    if min(np.ptp(digits[:half]), np.ptp(digits[half:])) == 0:
+        return None
+    tree = DecisionTreeRegressor(random_state=0).fit(features[:half], digits[:half])
+    return float(tree.score(features[half:], digits[half:]))

@@ -1,1 +1,0 @@
-"""Experiments: a run's config, the recipes that name configs, and launching them."""

@@ -1,0 +1,181 @@
+"""From configs to the objects they describe: layout, model, data; and which configs can train side by side."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from lengthwise.evaluation.problems import Drawing
+from lengthwise.evaluation.subject import Member, Subject
+from lengthwise.model.gpt import GPT
+from lengthwise.model.positions import find_encoding
+from lengthwise.runs.config import RunConfig
+from lengthwise.theory.encodings import layout_facts
+from lengthwise.tokens.counter import derive
+from lengthwise.tokens.fixed import FixedSet
+from lengthwise.tokens.layouts import Layout, build_layout
+from lengthwise.tokens.sampling import Stream
+from lengthwise.training.data import TrainingData, problems_per_row, row_length
+from lengthwise.training.optimizer import Optimizer
+from lengthwise.training.steps import Dropout, PlainSteps, Steps
+
+
+@dataclass(frozen=True)
+class Stack(Subject):
+    """Runs that train and are measured as one program. Their configs differ in what `stack_key` leaves out."""
+
+    configs: Sequence[RunConfig]
+    names: Sequence[str]
+
+    @property
+    def config(self) -> RunConfig:
+        """For what all of them have in common."""
+        return self.configs[0]
+
+    @property
+    def device(self) -> torch.device:
+        return self.model.device
+
+    def members(self, steps: Sequence[int]) -> list[Member]:
+        """Whom records are about, each after its number of steps."""
+        per_row = problems_per_row(training_layout(self.config, self.layout), self.config.data)
+        return [
+            Member(
+                run=name,
+                seed=config.seed,
+                task=config.task_object,
+                train=config.train_domain,
+                step=step,
+                draws=step * config.training.batch * per_row,
+                data=config.data,
+            )
+            for name, config, step in zip(self.names, self.configs, steps, strict=True)
+        ]
+
+    def drawing(self, count: int) -> Drawing:
+        """How `count` test problems are drawn for each of them."""
+        seeds = [config.seed for config in self.configs]
+        return Drawing(seeds, self.layout.operand_width, self.config.base, count, self.device)
+
+
+def build(configs: Sequence[RunConfig], device: torch.device, names: Sequence[str] | None = None) -> Stack:
+    """A stack with fresh weights; runs are called as their configs are unless they have other names."""
+    first = configs[0]
+    assert all(stack_key(config) == stack_key(first) for config in configs), "members of a stack differ"
+    layout = build_layout(first.resolved_layout, first.task_object, first.operand_width, first.answer_width)
+    needed = positions_needed(first, layout)
+    model = GPT(
+        first.model,
+        first.encoding,
+        len(layout.vocabulary),
+        position_rows(first, needed),
+        [derive(config.seed, "initialisation") for config in configs],
+    )
+    model.encoding.check(needed)
+    names = [config.name for config in configs] if names is None else names
+    return Stack(model.to(device), layout, model.encoding, configs, names)
+
+
+def training_steps(stack: Stack, *, plain: bool = False) -> Steps:
+    """The fastest way to train this stack where it is; `plain` asks for the readable one."""
+    configs, model, batch = stack.configs, stack.model, stack.config.training.batch
+    optimizer = Optimizer(model, [config.training for config in configs])
+    keys = [derive(config.seed, "dropout") for config in configs]
+    dropout = Dropout(keys, [config.model.dropout for config in configs], stack.device)
+    if plain or stack.device.type != "cuda":
+        return PlainSteps(model, training_data(stack, batch), optimizer, batch, dropout)
+    from lengthwise.training.graph import WINDOW, GraphSteps  # noqa: PLC0415 (needs a GPU)
+
+    return GraphSteps(model, training_data(stack, WINDOW * batch), optimizer, batch, dropout)
+
+
+def training_data(stack: Stack, rows: int) -> TrainingData:
+    config = stack.config
+    layout = training_layout(config, stack.layout)
+    there = position_rows(config, positions_needed(config, stack.layout))
+    return TrainingData(
+        [Stream(c.seed, c.train_domain) for c in stack.configs],
+        [c.task_object for c in stack.configs],
+        layout,
+        stack.encoding,
+        config=config.data,
+        batch=rows,
+        offsets=stack.encoding.offsets(there, _positions_of(config, layout, row_length(layout, config.data))),
+        device=stack.device,
+    )
+
+
+def fixed_set(config: RunConfig) -> FixedSet | None:
+    """The set of problems that training draws from; none where its problems are fresh."""
+    samples, mode = config.data.samples, config.data.sampling
+    if samples is None:
+        return None
+    return FixedSet(config.train_domain, samples, seed=config.seed, width=config.operand_width, mode=mode)
+
+
+def sample_counts(fixed: FixedSet) -> dict[str, tuple[int, int]]:
+    """By part of a mixture: problems that are trained on, and problems held out."""
+    return {str(part): counts for part, counts in fixed.counts.items()}
+
+
+def tokens_per_step(stack: Stack) -> int:
+    """Of one member, padding included."""
+    config = stack.config
+    return config.training.batch * row_length(training_layout(config, stack.layout), config.data)
+
+
+def training_layout(config: RunConfig, layout: Layout) -> Layout:
+    """A layout whose problems differ in length has no room in training for more than is trained on."""
+    if layout.fixed_width:
+        return layout
+    return build_layout(config.resolved_layout, config.task_object, *_training_widths(config))
+
+
+def _training_widths(config: RunConfig) -> tuple[int, int]:
+    """Digits of the longest operand and answer of training."""
+    domain, task = config.train_domain, config.task_object
+    if layout_facts(config.resolved_layout).levels_answers:
+        # As wide as evaluation writes them, also where one operand is short throughout training.
+        return domain.length, min(task.answer_digits(domain.length), config.answer_width)
+    return domain.length, domain.answer_digits(task)
+
+
+def positions_needed(config: RunConfig, layout: Layout) -> int:
+    """How many positions the longest sequence takes up, in evaluation or in training."""
+    longest = max(layout.length, row_length(training_layout(config, layout), config.data))
+    return _positions_of(config, layout, longest)
+
+
+def _positions_of(config: RunConfig, layout: Layout, tokens: int) -> int:
+    digits = max(layout.operand_width, layout.answer_width)
+    return find_encoding(config.encoding).needs(tokens, digits)
+
+
+def position_rows(config: RunConfig, needed: int) -> int:
+    """Positions there are: as configured, or what the encoding takes by default."""
+    return config.model.context or find_encoding(config.encoding).default_rows(needed)
+
+
+def stack_key(config: RunConfig) -> str:
+    """Runs of equal key can train side by side: all but task, training domain, seed, learning rates,
+    weight decay and dropout is the same.
+
+    Where problems differ in length, the longest ones of training have to be as long too; where the task decides
+    what is written, as intermediate steps or zeros above an answer, it is the same.
+    """
+    content, facts = config.model_dump(mode="json"), layout_facts(config.resolved_layout)
+    own = {
+        "task": config.task if facts.with_steps or facts.levels_answers else "",
+        "train": "" if facts.fixed_width else _training_widths(config),
+        "test": [str(domain) for domain in config.test_domains],
+        "seed": 0,
+    }
+    widths = {"operand_width": config.operand_width, "answer_width": config.answer_width}
+    rates = dict.fromkeys(("learning_rate", "muon_learning_rate", "weight_decay"))
+    shape = {
+        "model": {**content["model"], "dropout": None},
+        "data": {**content["data"], **widths},
+        "training": {**content["training"], **rates},
+    }
+    return json.dumps({**content, **own, **shape})

@@ -1,0 +1,289 @@
+"""What a run costs and how fast it is here, found by building it and taking a few steps.
+
+`costs` has one run's parameters, memory and time. `bench` puts training, evaluation and data beside the device's
+own ceilings: a rate is also given as a share of the rate that the model's matrix products alone would allow, at
+the fastest that this device was seen to multiply matrices in the same run.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from lengthwise.model.gpt import GPT
+from lengthwise.runs.build import (
+    Stack,
+    build,
+    fixed_set,
+    sample_counts,
+    training_data,
+    training_layout,
+    training_steps,
+)
+from lengthwise.runs.config import RunConfig
+from lengthwise.runs.environment import choose_device, memory_errors_explained, wait_for
+from lengthwise.runs.evaluate import Assessment, domain_rows
+from lengthwise.training.steps import Steps
+from lengthwise.training.trainer import Trainer
+
+WARM_UP, TIMED = 2, 5
+
+
+@dataclass(frozen=True)
+class Costs:
+    parameters: int
+    tokens_per_problem: int
+    state_bytes: int
+    """Weights, gradients and the optimizer's averages."""
+    activation_bytes: int
+    """What the forward pass keeps for the backward pass."""
+    seconds_per_step: float
+    steps: int
+    device: str
+    samples: dict[str, tuple[int, int]] | None = None
+    """Where the problems are a fixed set: by part, how many are trained on and how many held out."""
+
+    def as_text(self) -> str:
+        total = self.seconds_per_step * self.steps
+        samples = [] if self.samples is None else [f"samples         {counts_text(self.samples)}"]
+        return "\n".join(
+            [
+                f"parameters      {self.parameters:,}",
+                f"tokens/problem  {self.tokens_per_problem}",
+                f"memory          {_megabytes(self.state_bytes)} for weights, gradients and optimizer, "
+                f"{_megabytes(self.activation_bytes)} for activations",
+                f"time            {1000 * self.seconds_per_step:.1f} ms per step on {self.device}, "
+                f"{duration(total)} for {self.steps:,} steps without evaluations",
+                *samples,
+            ]
+        )
+
+
+def duration(seconds: float) -> str:
+    """
+    >>> duration(42.4), duration(600), duration(10_000), duration(181_083)
+    ('42 s', '10 minutes', '2.8 hours', '2.1 days')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7_200:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3_600:.1f} hours" if seconds < 172_800 else f"{seconds / 86_400:.1f} days"
+
+
+def costs(config: RunConfig, device: str) -> Costs:
+    with memory_errors_explained(1):
+        stack = build([config], choose_device(device))
+        steps = training_steps(stack, plain=True)
+        state = Trainer(stack.model, steps, config.training).state()
+        fixed = fixed_set(config)
+        return Costs(
+            parameters=stack.model.parameter_count(),
+            tokens_per_problem=training_layout(config, stack.layout).length,
+            state_bytes=_bytes(stack.model.parameters()) + _bytes(state.values()),
+            activation_bytes=_activation_bytes(stack.model, steps),
+            seconds_per_step=_seconds_per_step(steps, stack.device),
+            steps=config.training.steps,
+            device=stack.device.type,
+            samples=None if fixed is None else sample_counts(fixed),
+        )
+
+
+def counts_text(counts: Mapping[str, tuple[int, int]]) -> str:
+    """
+    >>> counts_text({"D1": (90, 10), "D3": (450, 50)})
+    'D1 90 (and 10 held out), D3 450 (and 50 held out)'
+    """
+    return ", ".join(f"{part} {trained:,} (and {held:,} held out)" for part, (trained, held) in counts.items())
+
+
+def _bytes(tensors: Iterable[Tensor]) -> int:
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+
+
+def _activation_bytes(model: GPT, steps: Steps) -> int:
+    """Bytes of distinct storage that one step saves, parameters aside."""
+    own = {p.untyped_storage().data_ptr() for p in model.parameters()}
+    saved: dict[int, int] = {}
+
+    def note(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in own:
+            saved[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        steps.take(0, [0.0])
+    return sum(saved.values())
+
+
+def _seconds_per_step(steps: Steps, device: torch.device) -> float:
+    steps.take(0, [0.0] * WARM_UP)
+    return _seconds(lambda: steps.take(WARM_UP, [0.0] * TIMED), device) / TIMED
+
+
+def _seconds(work: Callable[[], object], device: torch.device) -> float:
+    """How long work takes, the device's part included."""
+    wait_for(device)
+    start = time.perf_counter()
+    work()
+    wait_for(device)
+    return time.perf_counter() - start
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 2**20:,.1f} MB"
+
+
+# --- benchmarks ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """What the device can do at best."""
+
+    device: str
+    products_per_second: float
+    """Floating-point operations of a large matrix product, in the dtype that training uses."""
+    bytes_per_second: float
+    """Bytes read and written by a large copy."""
+
+
+@dataclass(frozen=True)
+class TrainingRate:
+    members: int
+    steps_per_second: float
+    model_steps_per_second: float
+    share_of_ceiling: float
+    setup_seconds: float
+    """Building, compiling and capturing, once per run."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    ceilings: Ceilings
+    parameters: int
+    tokens: int
+    batch: int
+    optimizer: str
+    training: list[TrainingRate]
+    interim_evaluation_seconds: float
+    """An evaluation between training steps, which has fewer problems."""
+    evaluation_seconds: float
+    """All domains of the config, against truth and prediction."""
+    evaluation_problems_per_second: float
+    data_problems_per_second: float
+
+
+def bench(config: RunConfig, device: torch.device, *, members: int, seconds: float = 3.0) -> Bench:
+    """Measure one config alone and as a stack of `members` that differ in their seeds."""
+    ceilings = measure_ceilings(device)
+    configs = [config.changed(seed=config.seed + k) for k in range(members)]
+    rates = [_training_rate(configs[:size], device, ceilings, seconds) for size in sorted({1, members})]
+    stack = build([config], device)
+    interim, _ = _evaluation(stack, detail=False)
+    evaluation, problems = _evaluation(stack, detail=True)
+    return Bench(
+        ceilings=ceilings,
+        parameters=stack.model.parameter_count(),
+        tokens=stack.layout.length,
+        batch=config.training.batch,
+        optimizer=config.training.optimizer,
+        training=rates,
+        interim_evaluation_seconds=interim,
+        evaluation_seconds=evaluation,
+        evaluation_problems_per_second=problems / evaluation,
+        data_problems_per_second=_data_rate(stack, seconds / 3),
+    )
+
+
+def measure_ceilings(device: torch.device) -> Ceilings:
+    side, dtype = (8192, torch.bfloat16) if device.type == "cuda" else (1024, torch.float32)
+    a, b = (torch.randn(side, side, device=device, dtype=dtype) for _ in range(2))
+    source = torch.randn(2**28 if device.type == "cuda" else 2**24, device=device)
+    target = torch.empty_like(source)
+    product = _seconds_each(lambda: torch.mm(a, b), device, 0.5)
+    copy = _seconds_each(lambda: target.copy_(source), device, 0.5)
+    name = (
+        torch.cuda.get_device_name(device) if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
+    )
+    return Ceilings(name, 2 * side**3 / product, 2 * source.numel() * source.element_size() / copy)
+
+
+def step_operations(stack: Stack, batch: int) -> float:
+    """Floating-point operations of the matrix products of one member's step, forward and backward."""
+    matrices = sum(p.numel() for p in stack.model.parameters() if p.dim() == 3 and p.shape[1] > 1)
+    return 6.0 * matrices / stack.model.members * batch * (stack.layout.length - 1)
+
+
+def profile_steps(
+    configs: Sequence[RunConfig], device: torch.device, steps: int = 16
+) -> list[tuple[str, float, float]]:
+    """Where a step's time goes: (kernel, microseconds per step, calls per step), longest first."""
+    from torch.profiler import ProfilerActivity, profile  # noqa: PLC0415 (slow to import)
+
+    taken = training_steps(build(configs, device))
+    _take(taken, 0, steps)
+    activity = ProfilerActivity.CUDA if device.type == "cuda" else ProfilerActivity.CPU
+    with profile(activities=[activity]) as seen:
+        _take(taken, steps, steps)
+        wait_for(device)
+    time_field = "self_device_time_total" if device.type == "cuda" else "self_cpu_time_total"
+    rows = [(event.key, getattr(event, time_field) / steps, event.count / steps) for event in seen.key_averages()]
+    return sorted(rows, key=lambda row: -row[1])
+
+
+def _training_rate(
+    configs: Sequence[RunConfig], device: torch.device, ceilings: Ceilings, seconds: float
+) -> TrainingRate:
+    start = time.perf_counter()
+    stack = build(configs, device)
+    steps = training_steps(stack)
+    _take(steps, 0, steps.most)
+    wait_for(device)
+    setup = time.perf_counter() - start
+    done, start = steps.most, time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        _take(steps, done, steps.most)
+        done += steps.most
+        wait_for(device)
+    rate = (done - steps.most) / (time.perf_counter() - start)
+    floor = step_operations(stack, configs[0].training.batch) / ceilings.products_per_second
+    return TrainingRate(len(configs), rate, rate * len(configs), rate * len(configs) * floor, setup)
+
+
+def _evaluation(stack: Stack, *, detail: bool) -> tuple[float, int]:
+    """Seconds for an evaluation, the second time, and how many problems it scores."""
+    assess = Assessment(stack)
+    stack.model.eval()
+    scored = sum(row.problems.a.shape[1] for row in domain_rows(stack, interim=not detail))
+    assess([0], detail=detail)
+    return _seconds(lambda: assess([0], detail=detail), stack.device), scored
+
+
+def _data_rate(stack: Stack, seconds: float) -> float:
+    count = 1 << 14
+    data = training_data(stack, count)
+    return count / _seconds_each(lambda: data(0), stack.device, seconds)
+
+
+def _take(steps: Steps, first: int, count: int) -> None:
+    while count > 0:
+        now = min(count, steps.most)
+        steps.take(first, [1e-6] * now)
+        first, count = first + now, count - now
+
+
+def _seconds_each(work: Callable[[], object], device: torch.device, seconds: float) -> float:
+    for _ in range(3):
+        work()
+    wait_for(device)
+    start, done = time.perf_counter(), 0
+    while time.perf_counter() - start < seconds:
+        for _ in range(5):
+            work()
+        done += 5
+        wait_for(device)
+    return (time.perf_counter() - start) / done

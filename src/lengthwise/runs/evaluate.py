@@ -1,0 +1,259 @@
+"""Evaluating: a stack while it trains and after that, and a trained run on test domains or a user's own pairs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import torch
+
+from lengthwise.arithmetic import Domain, parse_test_domains
+from lengthwise.errors import InputError
+from lengthwise.evaluation.anatomy import measure_anatomy
+from lengthwise.evaluation.decode import decode, split_failures
+from lengthwise.evaluation.measure import Row, measure, measure_candidates, measure_decoded, measure_steps
+from lengthwise.evaluation.probes import measure_dependence, measure_dynamics
+from lengthwise.evaluation.problems import Problems, given_problems, test_problems
+from lengthwise.evaluation.strata import Strata, chain_strata, measure_strata, pair_strata, set_strata
+from lengthwise.evaluation.subject import Member, Pair
+from lengthwise.records.analysis import Dependence, dependence_of
+from lengthwise.records.schema import Record
+from lengthwise.records.verdicts import Verdict, verdicts
+from lengthwise.runs.build import Stack
+from lengthwise.runs.environment import memory_errors_explained
+from lengthwise.runs.load import Answer, Run, load
+from lengthwise.theory.encodings import layout_facts
+from lengthwise.theory.hypotheses import Hypothesis
+from lengthwise.tokens.digits import to_ints
+from lengthwise.tokens.fixed import FixedSet
+from lengthwise.tokens.reserve import WHOLE_LIMIT
+
+
+class Assessment:
+    """Measures a stack on the training domain and on every test domain, as often as asked to.
+
+    Between steps there are fewer problems, and always the same.
+    """
+
+    def __init__(self, stack: Stack) -> None:
+        self.stack = stack
+
+    def __call__(self, steps: Sequence[int], *, detail: bool) -> list[Record]:
+        """Records of all members, each after its number of steps; `detail` is for the one after training."""
+        stack, config = self.stack, self.stack.config.evaluation
+        members = stack.members(steps)
+        rows = domain_rows(stack) if detail else self._interim_rows
+        records = measure(stack, members, rows, detail=detail and config.details, digits=config.digits)
+        if config.dynamics:
+            records += measure_dynamics(stack, members, stack.drawing(config.interim_problems))
+        return records + _after_training(stack, members, rows) if detail else records
+
+    @cached_property
+    def _interim_rows(self) -> list[Row]:
+        return domain_rows(self.stack, interim=True)
+
+
+def _after_training(stack: Stack, members: Sequence[Member], rows: Sequence[Row]) -> list[Record]:
+    """What the evaluation config asks for besides. All members have the same, as they are one stack."""
+    config, records = stack.config.evaluation, []
+    candidates = [Hypothesis.parse(name) for name in config.hypotheses]
+    if config.dependence:
+        records += assess_dependence(stack, members)
+    records += measure_strata(stack, members, _strata(stack, rows, candidates))
+    records += measure_candidates(stack, members, rows, candidates)
+    if layout_facts(stack.config.resolved_layout).with_steps:
+        records += measure_steps(stack, members, rows)
+    if config.decoded:
+        records += measure_decoded(stack, members, few_rows(stack, config.decoded))
+    if config.anatomy:
+        records += measure_anatomy(stack, members, few_rows(stack, config.anatomy))
+    return records
+
+
+def _strata(stack: Stack, rows: Sequence[Row], candidates: Sequence[Hypothesis]) -> list[Strata]:
+    config, strata = stack.config.evaluation, []
+    drawing = stack.drawing(config.problems)
+    if config.chains:
+        strata += chain_strata(rows, drawing, candidates)
+    if config.pairs:
+        strata.append(pair_strata(stack.drawing(config.pairs)))
+    for length in dict.fromkeys(domain.length for domain in stack.config.test_domains):
+        strata += [set_strata(name, drawing, length) for name in dict.fromkeys(config.sets)]
+    return strata
+
+
+def assess_dependence(stack: Stack, members: Sequence[Member]) -> list[Record]:
+    """What the answers depend on, with operands of the longest length tested."""
+    drawing = stack.drawing(stack.config.evaluation.interim_problems)
+    return measure_dependence(stack, members, drawing, _longest_tested(stack).length)
+
+
+def _longest_tested(stack: Stack) -> Domain:
+    return Domain.parse(f"D{max(domain.length for domain in stack.config.test_domains)}", stack.config.base)
+
+
+def assess_held_out(stack: Stack, members: Sequence[Member], sets: Sequence[FixedSet | None]) -> list[Record]:
+    """Records of each member on the tenth of its own set that is held out, as the domain `D4 (held out)`."""
+    predicted = [config.spec.predicted_hypothesis(config.train_domain) for config in stack.configs]
+    records: list[Record] = []
+    for own in _of_equal_size(sets):
+        # A pass is over all members: those whose sets have another size get one of these, and no records of it.
+        chosen = [own.get(k) or next(iter(own.values())) for k in range(len(members))]
+        a, b = (torch.stack(side).to(stack.device) for side in zip(*chosen, strict=True))
+        row = _row(stack, Problems("held out", a, b, "sampled"), predicted)
+        labels = {members[k].run: f"{members[k].train} (held out)" for k in own}
+        measured = measure(stack, members, [row], detail=False)
+        records += [r.model_copy(update={"domain": labels[r.run]}) for r in measured if r.run in labels]
+    return records
+
+
+def _of_equal_size(sets: Sequence[FixedSet | None]) -> list[dict[int, Pair]]:
+    """The problems held out, by member; members with equally many together."""
+    groups: dict[int, dict[int, Pair]] = {}
+    for k, fixed in enumerate(sets):
+        if fixed is not None and len(fixed.test[0]):
+            groups.setdefault(len(fixed.test[0]), {})[k] = fixed.test
+    return list(groups.values())
+
+
+def training_accuracies(stack: Stack, records: Sequence[Record]) -> list[float]:
+    """Each member's share of right answers on that length of its training domain where it is least."""
+    found = {
+        (r.run, r.domain): r.correct / r.total
+        for r in records
+        if (r.metric, r.reference, r.mode) == ("exact", "truth", "forced") and r.correct is not None
+    }
+    return [
+        min(found[name, str(part)] for part in config.train_domain.separate_parts())
+        for name, config in zip(stack.names, stack.configs, strict=True)
+    ]
+
+
+# --- rows of problems ---------------------------------------------------------------------------------------
+
+
+def domain_rows(stack: Stack, domains: Sequence[Domain] | None = None, *, interim: bool = False) -> list[Row]:
+    """A row for each domain; by default for each that any member is to be measured on.
+
+    An interim evaluation has fewer problems, and takes whole only what is no larger than that.
+    """
+    if domains is None:
+        domains = list(dict.fromkeys(domain for config in stack.configs for domain in config.measured_domains))
+    config = stack.config.evaluation
+    few = min(config.problems, config.interim_problems)
+    count, whole = (few, min(WHOLE_LIMIT, config.interim_problems)) if interim else (config.problems, WHOLE_LIMIT)
+    return [_domain_row(stack, domain, count, whole) for domain in domains]
+
+
+def few_rows(stack: Stack, count: int) -> list[Row]:
+    """A row of at most `count` problems for each test domain, which all members share."""
+    return [_domain_row(stack, domain, count, count) for domain in stack.config.test_domains]
+
+
+def _domain_row(stack: Stack, domain: Domain, count: int, whole: int) -> Row:
+    problems = test_problems(domain, stack.drawing(count), whole=whole)
+    return _row(stack, problems, [config.spec.measured_hypothesis(domain) for config in stack.configs])
+
+
+def given_row(stack: Stack, problems: Problems) -> Row:
+    """A row of a user's own pairs: the prediction is that for the shortest domain that holds them all."""
+    used = (problems.a | problems.b).flatten(0, 1).any(0).nonzero().flatten().tolist()
+    domain = Domain.parse(f"D{max(used, default=0) + 1}", stack.config.base)
+    return _row(stack, problems, [config.spec.predicted_hypothesis(domain) for config in stack.configs])
+
+
+def _row(stack: Stack, problems: Problems, predicted: Sequence[Hypothesis | None]) -> Row:
+    tasks = [config.task_object for config in stack.configs]
+    return Row.of(problems, tasks, predicted, stack.layout.answer_width)
+
+
+# --- a trained run ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    records: list[Record]
+    verdicts: list[Verdict]
+    """One per test domain; none for pairs of a file."""
+    errors: list[Answer]
+    dependence: Dependence | None = None
+
+
+def evaluate(
+    run: Run | Path | str,
+    test: str | None = None,
+    *,
+    pairs: Path | str | None = None,
+    decoded: bool = False,
+    dependence: bool = False,
+    show_errors: int = 0,
+    device: str = "auto",
+) -> Evaluation:
+    """Measure a run on test domains (by default its own), or on a file of pairs.
+
+    `decoded` adds real decoding with its failure split; `dependence` what each answer digit depends on;
+    `show_errors` finds that many wrong answers.
+    """
+    if pairs is not None and test is not None:
+        raise InputError(f"pairs {str(pairs)!r} and test domains {test!r} exclude each other")
+    if show_errors < 0:
+        raise InputError(f"show_errors is {show_errors} (must be 0 or more)")
+    with memory_errors_explained(1):
+        run = run if isinstance(run, Run) else load(run, device=device)
+        stack, members = run.stack, run.stack.members([run.step])
+        domains = _domains(run, test) if pairs is None else []
+        measured = run.config.spec.measured_domains(domains)
+        rows = domain_rows(stack, measured) if pairs is None else [_given(run, pairs)]
+        records = measure(stack, members, rows, detail=True)
+        if decoded:
+            records += measure_decoded(stack, members, rows)
+        predictions = run.config.spec.predictions(domains) if domains else []
+        judged = verdicts(predictions, run.config.train_domain, records) if domains else []
+        found = Evaluation(records, judged, find_errors(run, rows, show_errors))
+        return _with_dependence(run, members, found) if dependence else found
+
+
+def _domains(run: Run, test: str | None) -> list[Domain]:
+    """Those to test on, which the run must have room for."""
+    domains = run.config.test_domains if test is None else parse_test_domains(test, run.config.base)
+    width, longest = run.stack.layout.operand_width, max(domain.length for domain in domains)
+    if longest > width:
+        raise InputError(
+            f"{run.folder.path} takes operands of up to {width} digits, not {longest} "
+            f"(train with --data.operand-width {longest} to have room for them)"
+        )
+    for domain in domains:
+        run.check_room(domain.answer_digits(run.config.task_object), f"the longest answer of {domain}")
+    return domains
+
+
+def _given(run: Run, path: Path | str) -> Row:
+    width, base = run.stack.layout.operand_width, run.config.base
+    problems = given_problems(Path(path), run.config.task_object, 1, width, run.stack.device)
+    run.check_answers(zip(to_ints(problems.a, base), to_ints(problems.b, base), strict=True))
+    return given_row(run.stack, problems)
+
+
+def _with_dependence(run: Run, members: Sequence[Member], found: Evaluation) -> Evaluation:
+    records, spec = assess_dependence(run.stack, members), run.config.spec
+    shown = dependence_of(records, spec.task, spec.predicted_hypothesis(_longest_tested(run.stack)))
+    return replace(found, records=[*found.records, *records], dependence=shown)
+
+
+def find_errors(run: Run, rows: Sequence[Row], count: int) -> list[Answer]:
+    """The first wrong answers, by decoding, row after row."""
+    found: list[Answer] = []
+    for row in rows:
+        if len(found) < count:
+            found += _errors_of(run, row, count - len(found))
+    return found
+
+
+def _errors_of(run: Run, row: Row, count: int) -> list[Answer]:
+    (a, b), base, layout = row.problems.pair, run.config.base, run.stack.layout
+    answers = decode(run.stack, (a, b))
+    exact = split_failures(answers, layout, (a, b), row.truth).exact[0]
+    wrong = (~exact).nonzero().flatten()[:count]
+    operands = zip(to_ints(a[0, wrong], base), to_ints(b[0, wrong], base), strict=True)
+    read = (layout.read_answer(ids) for ids in answers[0, wrong])
+    return [run.compare(x, y, answer) for (x, y), answer in zip(operands, read, strict=True)]

@@ -1,0 +1,276 @@
+"""Training runs: claim folders, pack what can train side by side, resume, measure, record."""
+
+import math
+import shutil
+import signal
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from threading import Event, current_thread, main_thread
+from typing import Any
+
+import torch
+from rich.console import Console
+
+from lengthwise.errors import InputError
+from lengthwise.evaluation.measure import record_maker
+from lengthwise.model.positions import check_encoding
+from lengthwise.records.files import fault_point, folder_lock
+from lengthwise.records.folder import RunFolder
+from lengthwise.records.schema import Record
+from lengthwise.runs.build import build, fixed_set, sample_counts, stack_key, tokens_per_step, training_steps
+from lengthwise.runs.config import RunConfig, completed
+from lengthwise.runs.environment import choose_device, environment, memory_errors_explained
+from lengthwise.runs.evaluate import Assessment, assess_held_out, training_accuracies
+from lengthwise.runs.progress import Mirror, TrainingBar, check_mirror, open_mirrors
+from lengthwise.training.checkpoint import (
+    copy_into,
+    has_checkpoint,
+    load_state,
+    load_tensors,
+    remove_leftovers,
+    save_checkpoint,
+)
+from lengthwise.training.trainer import Callbacks, Progress, Trainer
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run to train, and where."""
+
+    config: RunConfig
+    folder: RunFolder
+
+    @property
+    def step(self) -> int:
+        """Where a checkpoint lets it go on."""
+        path = self.folder.checkpoint_path
+        return load_state(path).step if has_checkpoint(path) else 0
+
+
+def train(
+    config: RunConfig | Sequence[RunConfig],
+    out: Path | str = "runs",
+    *,
+    device: str = "auto",
+    mirror: str | None = None,
+    console: Console | None = None,
+) -> list[RunFolder]:
+    """Train runs, each into its folder under `out`. Finished ones are left alone, interrupted ones resume."""
+    configs = [config] if isinstance(config, RunConfig) else list(config)
+    jobs = [Job(c, RunFolder(Path(out) / c.name)) for c in dict.fromkeys(configs)]
+    return train_jobs(jobs, device=device, mirror=mirror, console=console)
+
+
+def train_jobs(
+    jobs: Sequence[Job], *, device: str, mirror: str | None = None, console: Console | None = None
+) -> list[RunFolder]:
+    """Train runs, each into the folder that its job names."""
+    where = choose_device(device)
+    check_mirror(mirror)
+    for job in jobs:
+        check_encoding(job.config.model, job.config.encoding)
+    facts = environment(where)
+    new = [job for job in jobs if not job.folder.path.exists()]
+    for job in jobs:
+        RunFolder.claim(job.folder.path, job.config.model_dump(mode="json"), facts, completed)
+    unfinished = [job for job in jobs if job.folder.status() != "done"]
+    with ExitStack() as locks:
+        for job in unfinished:
+            locks.enter_context(folder_lock(job.folder.path))
+        for members in stacks(unfinished):
+            with failures_recorded(members), memory_errors_explained(len(members)):
+                with new_folders_removed_on_error(job for job in members if job in new):
+                    mirrors = open_mirrors(mirror, [job.folder for job in members])
+                    run = StackRun(members, where, mirrors, console or Console())
+                run.to_the_end()
+    return [job.folder for job in jobs]
+
+
+def stacks(jobs: Sequence[Job]) -> list[list[Job]]:
+    """Runs of equal shape that stand at the same step train as one program."""
+    groups: dict[tuple[str, int], list[Job]] = {}
+    for job in jobs:
+        groups.setdefault((stack_key(job.config), job.step), []).append(job)
+    return list(groups.values())
+
+
+@contextmanager
+def failures_recorded(jobs: Sequence[Job]) -> Iterator[None]:
+    """A run that cannot go on says so, and why, in its folder too."""
+    try:
+        yield
+    except InputError as error:
+        for job in jobs:
+            if job.folder.path.exists():
+                job.folder.set_status("failed", reason=str(error))
+        raise
+
+
+@contextmanager
+def new_folders_removed_on_error(jobs: Iterable[Job]) -> Iterator[None]:
+    """What cannot even be built leaves no folder behind."""
+    try:
+        yield
+    except InputError:
+        for job in jobs:
+            shutil.rmtree(job.folder.path)
+        raise
+
+
+class StackRun:
+    """One stack from where it stands to its end."""
+
+    def __init__(
+        self, jobs: Sequence[Job], device: torch.device, mirrors: Sequence[Mirror], console: Console
+    ) -> None:
+        self.jobs, self.mirrors, self.console = jobs, mirrors, console
+        names = [job.folder.name for job in jobs]
+        self.stack = build([job.config for job in jobs], device, names)
+        self.assess = Assessment(self.stack)
+        self.trainer = Trainer(self.stack.model, training_steps(self.stack), self.stack.config.training)
+        self.fixed_sets = [fixed_set(job.config) for job in jobs]
+        self.evaluation_seconds = 0.0
+        self._resume()
+
+    def to_the_end(self) -> None:
+        names = self.stack.names
+        title = names[0] if len(names) == 1 else f"{len(names)} models"
+        bar = TrainingBar(title, self.stack.config.training.steps, self.console)
+        try:
+            with bar, _stop_signal() as stop:
+                self.trainer.run(
+                    Callbacks(
+                        evaluate=lambda progress: self._evaluate(progress, bar),
+                        finish=self._finish,
+                        checkpoint=self._checkpoint,
+                        after_step=lambda progress: bar.step(progress, self.trainer.last_step()),
+                        stop=stop.is_set,
+                    )
+                )
+        finally:
+            for mirror in self.mirrors:
+                mirror.close()
+        progress = self.trainer.progress
+        if not progress.finished:
+            raise KeyboardInterrupt(f"stopped after step {progress.step}; the same command resumes it")
+        for k, job in enumerate(self.jobs):
+            if progress.alive[k]:
+                job.folder.set_status("done", **self._facts(k))
+            else:
+                job.folder.set_status("failed", reason="the loss is no longer finite", **self._facts(k))
+
+    def _facts(self, k: int) -> dict[str, Any]:
+        """What status.json says of a run that is over."""
+        progress, fixed = self.trainer.progress, self.fixed_sets[k]
+        steps = self.trainer.steps_taken()[k]
+        return {
+            "step": steps,
+            "tokens": steps * tokens_per_step(self.stack),
+            "seconds": round(progress.seconds, 3),
+            "evaluation_seconds": round(self.evaluation_seconds, 3),
+            **({} if fixed is None else {"samples": sample_counts(fixed)}),
+        }
+
+    def _resume(self) -> None:
+        """Take up each member's checkpoint; without one, start its records anew."""
+        whole = self.trainer.state()
+        for k, job in enumerate(self.jobs):
+            folder = job.folder.checkpoint_path
+            if not has_checkpoint(folder):
+                job.folder.cut_records(0)
+                continue
+            state = load_state(folder)
+            own = {name: tensor[k : k + 1] for name, tensor in whole.items()}
+            copy_into(own, load_tensors(folder, state), folder)
+            job.folder.cut_records(state.records_size)
+            remove_leftovers(folder, state)
+            progress = self.trainer.progress
+            progress.step, progress.seconds, progress.finished = state.step, state.seconds, state.finished
+            progress.learned_at[k] = state.learned_at
+            self.evaluation_seconds = state.evaluation_seconds
+        self.trainer.progress.alive = self.trainer.steps.alive()
+
+    def _evaluate(self, progress: Progress, bar: TrainingBar) -> list[float]:
+        with self._timed():
+            records = self.assess([progress.step] * len(self.jobs), detail=False)
+            self._record(progress, records)
+        accuracies = training_accuracies(self.stack, records)
+        bar.evaluated(progress, accuracies)
+        return accuracies
+
+    def _finish(self, progress: Progress) -> None:
+        with self._timed():
+            steps = self.trainer.steps_taken()
+            records = self.assess(steps, detail=True)
+            records += assess_held_out(self.stack, self.stack.members(steps), self.fixed_sets)
+            self._record(progress, records)
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        """Evaluations count apart from training. Their counts wait for the device, so the clock need not."""
+        start = time.perf_counter()
+        yield
+        self.evaluation_seconds += time.perf_counter() - start
+
+    def _record(self, progress: Progress, records: Sequence[Record]) -> None:
+        fault_point("mid-evaluation")
+        members = self.stack.members(self.trainer.steps_taken())
+        for k, (job, member) in enumerate(zip(self.jobs, members, strict=True)):
+            if not progress.alive[k]:
+                continue
+            # Of a member whose training ended earlier, an evaluation of the others says nothing new.
+            own = [r for r in records if r.run == member.run and r.step == member.step and _is_number(r)]
+            if progress.losses and member.step == progress.step:
+                total = progress.loss_steps * job.config.training.batch
+                make = partial(record_maker(member), domain=str(member.train), selection="sampled", seen=1.0)
+                own.append(make(metric="train_loss", value=progress.losses[k], total=total))
+            job.folder.append(own)
+            for mirror in self.mirrors[k : k + 1]:
+                mirror.write(own)
+
+    def _checkpoint(self, progress: Progress) -> None:
+        whole = self.trainer.state()
+        for k, job in enumerate(self.jobs):
+            if not progress.alive[k]:
+                continue
+            save_checkpoint(
+                job.folder.checkpoint_path,
+                {name: tensor[k : k + 1] for name, tensor in whole.items()},
+                step=progress.step,
+                finished=progress.finished,
+                learned_at=progress.learned_at[k],
+                seconds=progress.seconds,
+                evaluation_seconds=self.evaluation_seconds,
+                records_size=job.folder.records_size(),
+            )
+
+
+def _is_number(record: Record) -> bool:
+    """A member that broke since the last look has losses that are none."""
+    return record.value is None or math.isfinite(record.value)
+
+
+@contextmanager
+def _stop_signal() -> Iterator[Event]:
+    """Let a first Ctrl-C, or a first request to end, as a cluster's scheduler sends it, stop training after the
+    current step, with a checkpoint; a second one is not held."""
+    stop = Event()
+    # In another thread none can be caught: whoever runs this there stops it in their own way.
+    caught = (signal.SIGINT, signal.SIGTERM) if current_thread() is main_thread() else ()
+    before = {number: signal.getsignal(number) for number in caught}
+
+    def ask(number: int, frame: object) -> None:
+        stop.set()
+        signal.signal(number, before[signal.Signals(number)])
+
+    for number in caught:
+        signal.signal(number, ask)
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,101 @@
+"""A trained run, back from its folder, to be asked something."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lengthwise.arithmetic import Domain, digit_count, pair_length
+from lengthwise.errors import InputError
+from lengthwise.evaluation.decode import decode
+from lengthwise.records.folder import RunFolder
+from lengthwise.runs.build import Stack, build
+from lengthwise.runs.config import RunConfig, read_config
+from lengthwise.runs.environment import choose_device
+from lengthwise.shipped import shipped_models
+from lengthwise.theory.hypotheses import Hypothesis
+from lengthwise.tokens.digits import from_ints
+from lengthwise.tokens.layouts import Malformed
+from lengthwise.training.checkpoint import copy_into, has_checkpoint, load_state, load_tensors
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model answered to a problem, beside truth and what theory says it computes."""
+
+    a: int
+    b: int
+    answered: int | Malformed
+    truth: int
+    hypothesis: Hypothesis | None
+    predicted: int | None
+
+
+@dataclass(frozen=True)
+class Run:
+    folder: RunFolder
+    config: RunConfig
+    stack: Stack
+    step: int
+
+    def ask(self, a: int, b: int) -> Answer:
+        """Decode the answer to one problem: `load("runs/NAME").ask(1234, 5678).answered`."""
+        return self.ask_all([(a, b)])[0]
+
+    def ask_all(self, pairs: Sequence[tuple[int, int]]) -> list[Answer]:
+        width, base = self.stack.layout.operand_width, self.config.base
+        for number in (number for pair in pairs for number in pair):
+            if not 0 <= number < base**width:
+                what = number if number < 0 else f"a number of {digit_count(number, base)} digits"
+                raise InputError(f"{what} is not an operand of this model (up to {width} digits)")
+        self.check_answers(pairs)
+        a, b = (
+            from_ints(list(numbers), width, base).to(self.stack.device)[None]
+            for numbers in zip(*pairs, strict=True)
+        )
+        (answers,) = decode(self.stack, (a, b))
+        read = (self.stack.layout.read_answer(ids) for ids in answers)
+        return [self.compare(x, y, answer) for (x, y), answer in zip(pairs, read, strict=True)]
+
+    def check_answers(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Refuse problems whose answers the run has no room for."""
+        largest = max(self.config.task_object(a, b) for a, b in pairs)
+        self.check_room(digit_count(largest, self.config.base), "an answer")
+
+    def check_room(self, digits: int, what: str) -> None:
+        """A run that was only tested with one short operand writes no longer answers than that takes."""
+        room = self.stack.layout.answer_width
+        if digits > room:
+            raise InputError(f"{what} has {digits} digits, more than the {room} that this model writes")
+
+    def compare(self, a: int, b: int, answered: int | Malformed) -> Answer:
+        """An answer beside truth and prediction."""
+        task = self.config.task_object
+        domain = Domain.parse(f"D{pair_length(a, b, task.base)}", task.base)
+        hypothesis = self.config.spec.predicted_hypothesis(domain)
+        predicted = None if hypothesis is None else hypothesis(task, a, b)
+        return Answer(a, b, answered, task(a, b), hypothesis, predicted)
+
+
+def load(path: Path | str, *, device: str = "auto") -> Run:
+    """The model of a run folder, from its last checkpoint, or a shipped one by its name."""
+    folder = _find_run(path)
+    config = read_config(folder.config(), f"{folder.path}/config.json")
+    checkpoint = folder.checkpoint_path
+    if not has_checkpoint(checkpoint):
+        raise InputError(f"{folder.path} has no checkpoint yet; train it first")
+    state = load_state(checkpoint)
+    stack = build([config], choose_device(device), [folder.name])
+    tensors = load_tensors(checkpoint, state)
+    weights = {k.removeprefix("model/"): v for k, v in tensors.items() if k.startswith("model/")}
+    copy_into(dict(stack.model.state_dict()), weights, checkpoint)
+    stack.model.eval()
+    return Run(folder, config, stack, state.step)
+
+
+def _find_run(path: Path | str) -> RunFolder:
+    shipped = shipped_models()
+    if Path(path).exists():
+        return RunFolder.existing(path)
+    if str(path) not in shipped:
+        raise InputError(f"{path} is neither a run folder nor a shipped model (choose from {', '.join(shipped)})")
+    return RunFolder(shipped[str(path)])

@@ -1,0 +1,194 @@
+"""Recipes: the paper's rows, packed as intended; run end to end at a tiny size; never redone."""
+
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from lengthwise.cli import main
+from lengthwise.errors import InputError
+from lengthwise.model.config import SIZES
+from lengthwise.runs.build import stack_key
+from lengthwise.runs.recipes import RECIPES, Recipe, Row, Setting, find_recipes
+from lengthwise.runs.reproduce import Order, covered, reproduce
+
+FULL, PAPER, LAPTOP = Setting(), Setting(preset="paper"), Setting(scale="laptop")
+
+# Runs, and the stacks they pack into at full scale.
+PACKED = {
+    "addition": (8, 1),
+    "modular-addition": (8, 1),
+    "multiplication": (5, 2),
+    "modular-multiplication": (7, 1),
+    "questions": (20, 20),
+    "fixed-samples": (4, 3),
+    "as-printed": (4, 4),
+    "accuracy-by-domain": (3, 1),
+    "digit-accuracy": (23, 4),
+    "digit-dynamics": (3, 1),
+    "scales": (42, 6),
+    "counterexample": (3, 1),
+    "packing": (2, 2),
+    "dependence": (8, 3),
+    "regularization": (36, 4),
+    # Products and residues modulo 101 have budgets of their own, and abacus' sums differ in length.
+    "table1": (68, 52),
+    "relative-addition": (16, 10),
+    "jelassi-5-20": (16, 8),
+    "modular-relative": (14, 14),
+    "multiplication-relative": (28, 14),
+    "coupled-1000": (1, 1),
+    "coupled-200": (1, 1),
+    "abacus-100": (2, 2),
+    "long-encodings": (7, 7),
+    "multiplication-upward": (1, 1),
+}
+
+
+@pytest.mark.parametrize("setting", [FULL, PAPER, LAPTOP], ids=["full", "paper", "laptop"])
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+def test_every_recipe_has_rows_of_distinct_names(recipe, setting):
+    runs = recipe.runs(setting, seeds=2)
+    assert len(runs) == 2 * len(recipe.rows(setting)) == len({run.name for run in runs})
+    first = recipe.first_seed
+    assert {run.config.seed for run in runs} == {first, first + 1}
+    assert all(run.name.endswith(f"-s{run.config.seed}") and "/" not in run.name for run in runs)
+
+
+@pytest.mark.parametrize("recipe", PACKED)
+def test_rows_pack_into_stacks(recipe):
+    runs = RECIPES[recipe].runs(FULL, seeds=1)
+    assert (len(runs), len({stack_key(run.config) for run in runs})) == PACKED[recipe]
+
+
+def test_rows_of_equal_name_are_equal_in_every_recipe():
+    """A run is shared, so two recipes may not mean different things by its name."""
+    for setting in (FULL, PAPER, LAPTOP):
+        configs: dict[str, object] = {}
+        for recipe in RECIPES.values():
+            for row in recipe.rows(setting):
+                assert configs.setdefault(row.name, row.config) == row.config, row.name
+
+
+def test_training_domains_and_sizes_are_the_papers():
+    rows = {row.name: row.config for recipe in RECIPES.values() for row in recipe.rows(PAPER)}
+    assert rows["modular-addition-p150"].train == "D1..4"
+    assert {rows[f"modular-addition-p{p}"].train for p in (50, 51, 100, 101, 151, 200, 201)} == {"D4"}
+    assert rows["addition-D6+D7"].data.samples == 120_000
+    assert rows["addition-D5+D6"].data.samples == 100_000
+    for name, size in (("multiplication-D2", "micro"), ("multiplication-D3", "mini"), ("addition-D4", "mini")):
+        for setting in (PAPER, FULL):
+            model = next(row.config.model for row in RECIPES[name.split("-")[0]].rows(setting) if row.name == name)
+            assert (model.layers, model.heads, model.width) == tuple(SIZES[size].values())
+
+
+def test_seed_0_is_for_tuning_alone():
+    assert {run.name for run in RECIPES["digit-dynamics"].runs(FULL, seeds=0)} == {
+        "dynamics-D4-s0",
+        "dynamics-D5-s0",
+        "dynamics-D4+D5-s0",
+    }
+
+
+def test_only_chooses_rows():
+    (run,) = RECIPES["addition"].runs(FULL, seeds=1, only=["addition-D5"])
+    assert run.name == "addition-D5-s101"
+    with pytest.raises(InputError, match=r"no row 'D5': allowed are addition-D4, .*addition-D6\+D7$"):
+        RECIPES["addition"].runs(FULL, seeds=1, only=["D5"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["addiction"], "unknown recipe 'addiction': allowed are all, addition, modular-addition"),
+        ([], "missing recipe"),
+        (["addition", "--scale", "tiny"], "unknown scale 'tiny': allowed are full, laptop"),
+        (["addition", "--preset", "slow"], "unknown preset 'slow': allowed are fast, paper"),
+        (["addition", "--scale", "laptop", "--preset", "paper"], "preset 'paper' has no scale 'laptop'"),
+        (["addition", "--seeds", "-1"], "seeds is -1 (must be 0 or more)"),
+    ],
+)
+def test_mistakes_are_one_line(arguments, complaint, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["reproduce", *arguments])
+    shown = capsys.readouterr().err
+    assert stop.value.code == 2
+    assert complaint in shown
+    assert shown.count("\n") == 1
+
+
+def test_list_names_every_recipe(capsys):
+    main(["reproduce", "--list"])
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(RECIPES)
+    main(["reproduce", "--list", "--json"])
+    assert json.loads(capsys.readouterr().out) == {name: recipe.purpose for name, recipe in RECIPES.items()}
+    assert find_recipes("all") == list(RECIPES.values())
+
+
+def tiny(name: str) -> Recipe:
+    """A laptop recipe with hardly a step of training and of measuring."""
+    recipe = RECIPES[name]
+    changes = {
+        "model": {"layers": 1, "width": 16},
+        "training": {"steps": 4, "batch": 8, "warmup": 1, "evaluate_every": 2},
+        "evaluation": {"problems": 20, "interim_problems": 20, "dependence": False, "dynamics": False},
+    }
+    return replace(
+        recipe, rows=lambda setting: [Row(row.name, row.config.changed(**changes)) for row in recipe.rows(setting)]
+    )
+
+
+@pytest.mark.parametrize("name", ["modular-addition", "packing", "counterexample"])
+def test_a_recipe_is_run_once_and_added_to(name, tmp_path):
+    recipe, console = tiny(name), Console(quiet=True)
+    order = Order(setting=LAPTOP, device="cpu")
+    folders = reproduce(recipe, order, tmp_path, console)
+    assert {folder.status() for folder in folders} == {"done"}
+    note = json.loads((tmp_path / f"{name}.json").read_text())
+    assert note["runs"] == [f"{row.name}-s{recipe.first_seed}" for row in recipe.rows(LAPTOP)]
+    assert note["wall_seconds"] > 0
+    assert (note["scale"], note["preset"], note["seeds"]) == ("laptop", "fast", 1)
+    reproduce(recipe, order, tmp_path, console)
+    assert json.loads((tmp_path / f"{name}.json").read_text()) == note, "nothing was left to train"
+
+
+def test_a_second_seed_adds_to_the_note(tmp_path):
+    recipe, console = tiny("modular-addition"), Console(quiet=True)
+    reproduce(recipe, Order(setting=LAPTOP, device="cpu"), tmp_path, console)
+    first = json.loads((tmp_path / "modular-addition.json").read_text())
+    reproduce(recipe, Order(setting=LAPTOP, seeds=2, device="cpu"), tmp_path, console)
+    both = json.loads((tmp_path / "modular-addition.json").read_text())
+    assert both["wall_seconds"] > first["wall_seconds"]
+    assert (len(both["runs"]), both["seeds"]) == (4, 2)
+    assert len(set(both["runs"])) == 4
+
+
+def test_the_command_trains_and_draws(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(RECIPES, "modular-addition", tiny("modular-addition"))
+    main(["reproduce", "modular-addition", "--scale", "laptop", "--out", str(tmp_path), "--json"])
+    (shown,) = json.loads(capsys.readouterr().out)
+    assert [len(row["rows"]) for row in shown["rows"]] == [3, 3]
+    assert (tmp_path / "tables" / "modular_addition_true_acc.md").exists()
+    assert (tmp_path / "summary.json").exists()
+
+
+def test_without_libraries_to_draw_it_still_trains(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(RECIPES, "packing", tiny("packing"))
+    monkeypatch.setitem(sys.modules, "lengthwise.report.results", None)
+    main(["reproduce", "packing", "--scale", "laptop", "--out", str(tmp_path)])
+    assert "the same command where it is installed draws what was trained" in capsys.readouterr().out
+    assert (tmp_path / "packing.json").exists()
+
+
+def test_rows_trained_side_by_side_are_not_counted_twice():
+    assert covered([[0.0, 10.0], [5.0, 12.0], [6.0, 7.0]]) == 12.0
+    assert covered([[20.0, 21.0], [0.0, 10.0]]) == 11.0
+    assert covered([]) == 0.0
+
+
+def test_the_first_seed_is_higher_where_lower_ones_were_looked_at():
+    names = [run.name for run in RECIPES["coupled-1000"].runs(Setting(), 3)]
+    assert names == ["coupled-1000-s61", "coupled-1000-s62", "coupled-1000-s63"]
+    assert [run.config.seed for run in RECIPES["coupled-1000"].runs(Setting(), 0)] == [0]

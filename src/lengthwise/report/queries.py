@@ -1,0 +1,224 @@
+"""What runs measured, every question answered once: queries on the frame of records, for figures and the page."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from lengthwise.arithmetic import Domain
+from lengthwise.records.dependence import run_dependence
+from lengthwise.records.schema import TRUTH
+from lengthwise.records.verdicts import Measured
+from lengthwise.records.view import RunView
+from lengthwise.report.tables import percent
+
+MEASURE = ("run", "metric", "domain", "reference", "mode")
+"""What tells measurements of one step apart."""
+
+
+class Point(NamedTuple):
+    """Runs together: the mean, the lowest and the highest, in percent where something was counted."""
+
+    mean: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Point":
+        return cls(fmean(values), min(values), max(values))
+
+    @property
+    def text(self) -> str:
+        mean, low, high = (percent(value / 100) for value in self)
+        return mean if self.low == self.high else f"{mean} ({low} to {high})"
+
+
+Points = dict[Any, Point]
+"""By step, length, digit, ...; by pairs of these for a grid."""
+Cells = dict[tuple[int, int], float]
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Runs that are drawn together: as a rule, they differ in their seed alone."""
+
+    views: tuple[RunView, ...]
+
+    @property
+    def first(self) -> RunView:
+        return self.views[0]
+
+    def each(self) -> "list[Seeds]":
+        """Every run by itself."""
+        return [Seeds((view,)) for view in self.views]
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """Their records (records/frame.py), each measurement of a step once, with more columns:
+
+        column     | of each record
+        -----------|-----------------------------------------------------------------------------------
+        kind, i, j | digit:3 has kind digit and i 3; pair:20:3 has kind pair, i 20 and j 3
+        number     | the percentage of a count, or the value
+        length     | of its test domain, where this has one length; null of others
+        special    | the name of a special set, as carry for D20:carry; else empty
+        """
+        lengths = {str(domain): domain.length for view in self.views for domain in single_lengths(view)}
+        place, metric = pl.col("domain"), pl.col("metric").str.split(":").list
+        special = place.str.extract(":([a-z]+)$").fill_null("")
+        length = place.str.strip_suffix(":" + special).replace_strict(lengths, default=None, return_dtype=pl.Int64)
+        i, j = (metric.get(k, null_on_oob=True).cast(pl.Int64, strict=False) for k in (1, 2))
+        records = pl.concat([view.frame for view in self.views])
+        # Of two evaluations at one step the later one counts: after training more problems are taken.
+        once = records.unique([*MEASURE, "step"], keep="last", maintain_order=True)
+        number = pl.coalesce(100 * pl.col("share"), "value")
+        return once.with_columns(
+            kind=metric.first(), i=i, j=j, number=number, length=length, special=special
+        ).drop_nulls("number")
+
+    def records(
+        self, kind: str = "exact", reference: str = TRUTH, mode: str = "forced", **where: Any
+    ) -> pl.DataFrame:
+        """Those of a kind, where columns have these values: `domain="D4"`, `i=3`."""
+        return self.frame.filter(kind=kind, reference=reference, mode=mode, **where)
+
+    def numbers(self, kind: str, **what: Any) -> list[int]:
+        """The numbers k for which there are records of `kind:k`."""
+        return self.records(kind, **what)["i"].drop_nulls().unique().sort().to_list()
+
+    def at_end(self, kind: str = "exact", **what: Any) -> pl.DataFrame:
+        """Each measurement of each run as it was made last."""
+        found = self.records(kind, **what)
+        return found.filter(pl.col("step") == pl.col("step").max().over(MEASURE))
+
+    def by_length(self, kind: str = "exact", *, special: str = "", **what: Any) -> Points:
+        """After training, on test domains of one length each."""
+        return spread(self.at_end(kind, special=special, **what), "length")
+
+    def intervals(self, kind: str = "exact", **what: Any) -> list[Points]:
+        """After training, of each run by itself: its 95 % intervals by length."""
+        counted = self.at_end(kind, **what).drop_nulls("length").sort("length", maintain_order=True)
+        return [
+            {
+                row["length"]: point([Measured(row["correct"], row["total"], row["selection"] == "enumerated")])
+                for row in own.iter_rows(named=True)
+            }
+            for own in counted.partition_by("run", maintain_order=True)
+        ]
+
+    def through_training(self, kind: str = "exact", **what: Any) -> Points:
+        """At the steps that all of them have."""
+        return spread(everywhere(self.records(kind, **what)), "step")
+
+    def domains_through_training(self, references: Mapping[str, str]) -> dict[str, Points]:
+        """Exact match by domain and step, against the reference of each domain."""
+        wanted = pl.DataFrame({"domain": [*references], "reference": [*references.values()]})
+        exact = self.frame.filter(kind="exact", mode="forced").join(wanted, on=["domain", "reference"])
+        return nested(spread(everywhere(exact, "domain"), "domain", "step"))
+
+    def digits_through_training(self, domain: Domain) -> dict[int, Points]:
+        """Each digit of the answer alone, by step."""
+        found = self.records("digit", domain=str(domain))
+        return nested(spread(everywhere(found, "i"), "i", "step"))
+
+    def own_accuracy(self) -> Points:
+        """On the training domain, through training."""
+        return self.through_training(domain=str(self.first.train))
+
+
+def spread(found: pl.DataFrame, *by: str) -> Points:
+    """The mean of runs, the lowest and the highest, by one column or several, sorted; without nulls in these."""
+    number = pl.col("number")
+    rows = (
+        found.drop_nulls(by).group_by(by).agg(number.mean(), number.min().alias("low"), number.max().alias("high"))
+    )
+    keys = rows.sort(by).rows()
+    return {key[0] if len(by) == 1 else key[: len(by)]: Point(*key[len(by) :]) for key in keys}
+
+
+def nested(points: Points) -> dict[Any, Points]:
+    """Points by two columns, as a dict of each value of the first."""
+    found: dict[Any, Points] = {}
+    for (outer, inner), one in points.items():
+        found.setdefault(outer, {})[inner] = one
+    return found
+
+
+def everywhere(found: pl.DataFrame, *by: str) -> pl.DataFrame:
+    """Records of steps that all runs have, of those with any."""
+    run = pl.col("run").n_unique()
+    return found.filter(run.over([*by, "step"]) == (run.over(by) if by else run))
+
+
+def point(measured: Sequence[Measured]) -> Point:
+    """One run with its 95 % interval, several with their range."""
+    shares = [100 * one.share for one in measured]
+    if len(measured) == 1:
+        return Point(shares[0], *(100 * end for end in measured[0].interval))
+    return Point.of(shares)
+
+
+def grouped(views: Iterable[RunView], label: Callable[[RunView], str]) -> dict[str, Seeds]:
+    """Runs of one label together; those without a record are left out."""
+    groups: dict[str, list[RunView]] = {}
+    for view in views:
+        if not view.frame.is_empty():
+            groups.setdefault(label(view), []).append(view)
+    return {name: Seeds(tuple(group)) for name, group in groups.items()}
+
+
+def row_label(view: RunView) -> str:
+    """What tells the rows of a table apart: the modulus and the training set."""
+    modulus = view.task.modulus
+    return f"trained on {view.train}" if modulus is None else f"modulo {modulus}, {view.train}"
+
+
+def encoding_name(view: RunView) -> str:
+    return view.spec.positions
+
+
+def single_lengths(view: RunView) -> list[Domain]:
+    """The test domains of one length each, in order."""
+    return sorted((d for d in view.tests if len(d.parts) == 1), key=lambda domain: domain.length)
+
+
+def by_training_set(views: Iterable[RunView]) -> dict[str, Seeds]:
+    return grouped(views, lambda view: f"trained on {view.train}")
+
+
+def by_chain(seeds: Seeds) -> Points:
+    """Problems longer than trained by their longest carry chain, all lengths together."""
+    longer = seeds.at_end("chain").filter(pl.col("length") > seeds.first.train.length)
+    counts = longer.group_by("run", "i").agg(pl.col("correct").sum(), pl.col("total").sum())
+    return spread(counts.with_columns(number=100 * pl.col("correct") / pl.col("total")), "i")
+
+
+def agreement_beyond(seeds: Seeds) -> float | None:
+    """With theory's function on longer lengths, in percent; None where theory says nothing of them."""
+    longer = [domain for domain in single_lengths(seeds.first) if domain.length > seeds.first.train.length]
+    rows = seeds.first.spec.predictions(longer)
+    found = [seeds.at_end(domain=str(row.domain), reference=str(row.hypothesis))["number"] for row in rows]
+    means = [fmean(numbers) for numbers in found if len(numbers)]
+    return fmean(means) if means else None
+
+
+def by_lengths(seeds: Seeds) -> Cells:
+    """Right answers in percent, by the lengths of a and of b."""
+    return {place: found.mean for place, found in spread(seeds.at_end("pair"), "i", "j").items()}
+
+
+def dependence_cells(seeds: Seeds) -> tuple[Cells, Cells]:
+    """How often answer digit i changes with digit j of a, in percent: measured, and exact where derived."""
+    measured = spread(seeds.at_end("depends", mode="decoded"), "i", "j")
+    if not measured:
+        return {}, {}
+    exact = {
+        (i, j): float(100 * share)
+        for i, row in enumerate(run_dependence(seeds.first).exact, start=1)
+        for j, share in enumerate(row, start=1)
+        if share is not None
+    }
+    return {place: found.mean for place, found in measured.items()}, exact

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -13,10 +14,16 @@ from lengthwise.records.dependence import run_dependence
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import Measured
 from lengthwise.records.view import RunView
+from lengthwise.report.collection import group_by
 from lengthwise.report.tables import percent
 
 MEASURE = ("run", "metric", "domain", "reference", "mode")
 """What tells measurements of one step apart."""
+
+
+def percent_text(value: float | None) -> str:
+    """Of a number that is a percentage already."""
+    return percent(None if value is None else Fraction(value) / 100)
 
 
 class Point(NamedTuple):
@@ -32,7 +39,7 @@ class Point(NamedTuple):
 
     @property
     def text(self) -> str:
-        mean, low, high = (percent(value / 100) for value in self)
+        mean, low, high = map(percent_text, self)
         return mean if self.low == self.high else f"{mean} ({low} to {high})"
 
 
@@ -62,7 +69,6 @@ class Seeds:
         column     | of each record
         -----------|-----------------------------------------------------------------------------------
         kind, i, j | digit:3 has kind digit and i 3; pair:20:3 has kind pair, i 20 and j 3
-        number     | the percentage of a count, or the value
         length     | of its test domain, where this has one length; null of others
         special    | the name of a special set, as carry for D20:carry; else empty
         """
@@ -74,10 +80,7 @@ class Seeds:
         records = pl.concat([view.frame for view in self.views])
         # Of two evaluations at one step the later one counts: after training more problems are taken.
         once = records.unique([*MEASURE, "step"], keep="last", maintain_order=True)
-        number = pl.coalesce(100 * pl.col("share"), "value")
-        return once.with_columns(
-            kind=metric.first(), i=i, j=j, number=number, length=length, special=special
-        ).drop_nulls("number")
+        return once.with_columns(kind=metric.first(), i=i, j=j, length=length, special=special)
 
     def records(
         self, kind: str = "exact", reference: str = TRUTH, mode: str = "forced", **where: Any
@@ -90,9 +93,8 @@ class Seeds:
         return self.records(kind, **what)["i"].drop_nulls().unique().sort().to_list()
 
     def at_end(self, kind: str = "exact", **what: Any) -> pl.DataFrame:
-        """Each measurement of each run as it was made last."""
-        found = self.records(kind, **what)
-        return found.filter(pl.col("step") == pl.col("step").max().over(MEASURE))
+        """Those that were made last."""
+        return latest(self.records(kind, **what))
 
     def by_length(self, kind: str = "exact", *, special: str = "", **what: Any) -> Points:
         """After training, on test domains of one length each."""
@@ -129,14 +131,20 @@ class Seeds:
         return self.through_training(domain=str(self.first.train))
 
 
+def latest(found: pl.DataFrame) -> pl.DataFrame:
+    """Each measurement of each run as it was made last."""
+    return found.filter(pl.col("step") == pl.col("step").max().over(MEASURE))
+
+
 def spread(found: pl.DataFrame, *by: str) -> Points:
     """The mean of runs, the lowest and the highest, by one column or several, sorted; without nulls in these."""
-    number = pl.col("number")
-    rows = (
-        found.drop_nulls(by).group_by(by).agg(number.mean(), number.min().alias("low"), number.max().alias("high"))
-    )
-    keys = rows.sort(by).rows()
-    return {key[0] if len(by) == 1 else key[: len(by)]: Point(*key[len(by) :]) for key in keys}
+    share, value = pl.col("share"), pl.col("value")
+    means = [
+        pl.coalesce(100 * getattr(share, how)(), getattr(value, how)()).alias(how)
+        for how in ("mean", "min", "max")
+    ]
+    rows = found.drop_nulls(by).group_by(by).agg(means).sort(by).rows()
+    return {row[0] if len(by) == 1 else row[: len(by)]: Point(*row[len(by) :]) for row in rows}
 
 
 def nested(points: Points) -> dict[Any, Points]:
@@ -163,10 +171,7 @@ def point(measured: Sequence[Measured]) -> Point:
 
 def grouped(views: Iterable[RunView], label: Callable[[RunView], str]) -> dict[str, Seeds]:
     """Runs of one label together; those without a record are left out."""
-    groups: dict[str, list[RunView]] = {}
-    for view in views:
-        if not view.frame.is_empty():
-            groups.setdefault(label(view), []).append(view)
+    groups = group_by((view for view in views if not view.frame.is_empty()), label)
     return {name: Seeds(tuple(group)) for name, group in groups.items()}
 
 
@@ -193,16 +198,29 @@ def by_chain(seeds: Seeds) -> Points:
     """Problems longer than trained by their longest carry chain, all lengths together."""
     longer = seeds.at_end("chain").filter(pl.col("length") > seeds.first.train.length)
     counts = longer.group_by("run", "i").agg(pl.col("correct").sum(), pl.col("total").sum())
-    return spread(counts.with_columns(number=100 * pl.col("correct") / pl.col("total")), "i")
+    return spread(counts.with_columns(share=pl.col("correct") / pl.col("total"), value=None), "i")
 
 
 def agreement_beyond(seeds: Seeds) -> float | None:
     """With theory's function on longer lengths, in percent; None where theory says nothing of them."""
     longer = [domain for domain in single_lengths(seeds.first) if domain.length > seeds.first.train.length]
     rows = seeds.first.spec.predictions(longer)
-    found = [seeds.at_end(domain=str(row.domain), reference=str(row.hypothesis))["number"] for row in rows]
-    means = [fmean(numbers) for numbers in found if len(numbers)]
+    found = [seeds.at_end(domain=str(row.domain), reference=str(row.hypothesis))["share"] for row in rows]
+    means = [100 * fmean(shares) for shares in found if len(shares)]
     return fmean(means) if means else None
+
+
+def failures(seeds: Seeds) -> dict[str, dict[str | int, float]]:
+    """Decoded answers in percent, by domain and by how they fail: exact (they do not), malformed, wrong_length, or
+    the number of the first wrong digit."""
+    ways = pl.col("kind").is_in(["exact", "malformed", "wrong_length", "first_wrong"])
+    found = latest(seeds.frame.filter(ways, mode="decoded", reference=TRUTH))
+    counts = found.group_by("domain", "kind", "i", maintain_order=True).agg(pl.col("correct").sum())
+    shares = counts.select("domain", "kind", "i", 100 * pl.col("correct") / pl.col("correct").sum().over("domain"))
+    table: dict[str, dict[str | int, float]] = {}
+    for domain, kind, digit, share in shares.rows():
+        table.setdefault(domain, {})[kind if digit is None else digit] = share
+    return table
 
 
 def by_lengths(seeds: Seeds) -> Cells:
@@ -216,7 +234,7 @@ def dependence_cells(seeds: Seeds) -> tuple[Cells, Cells]:
     if not measured:
         return {}, {}
     exact = {
-        (i, j): float(100 * share)
+        (i, j): 100 * float(share)
         for i, row in enumerate(run_dependence(seeds.first).exact, start=1)
         for j, share in enumerate(row, start=1)
         if share is not None

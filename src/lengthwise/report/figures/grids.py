@@ -82,7 +82,7 @@ def _decay_and_dropout(view: RunView) -> tuple[float, float]:
 
 
 def _learned(seeds: Seeds) -> bool:
-    return all(seeds.at_end(domain=str(seeds.first.train))["number"] >= 100 * GATE)
+    return all(seeds.at_end(domain=str(seeds.first.train))["share"] >= GATE)
 
 
 def candidate_grid(views: Sequence[RunView]) -> Figure | None:

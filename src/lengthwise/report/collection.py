@@ -13,7 +13,7 @@ from lengthwise.records.packed import is_packed, notes, runs_below
 from lengthwise.records.source import RunSource
 from lengthwise.records.spec import RunSpec
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Verdict
-from lengthwise.records.view import Judged, RunView
+from lengthwise.records.view import RunView
 from lengthwise.theory.predict import Prediction
 
 if TYPE_CHECKING:
@@ -103,35 +103,15 @@ class Collection:
 # What a report shows -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ShownRun:
+class ShownRun(NamedTuple):
     view: RunView
     label: str
-
-    @cached_property
-    def _judged(self) -> Judged:
-        return self.view.last_whole()
-
-    @property
-    def verdicts(self) -> list[Verdict]:
-        return self._judged.verdicts
-
-    @property
-    def step(self) -> int:
-        """The evaluation that is shown as the last."""
-        return self._judged.step
-
-    @cached_property
-    def standing(self) -> str:
-        """Why its numbers are not the last word; empty for a finished run."""
-        status, as_of = self.view.source.status(), f"shown as of step {self.step:,}"
-        if status in UNFINISHED:
-            return f"{status}, {as_of}"
-        return f"last evaluation cut short, {as_of}" if self.step < self.view.last_step else ""
-
-    @cached_property
-    def environment(self) -> Any:
-        return self.view.source.environment()
+    step: int
+    """The evaluation that is shown as the last: the last whole one."""
+    verdicts: list[Verdict]
+    standing: str
+    """Why its numbers are not the last word; empty for a finished run."""
+    environment: Any
 
 
 class LeftOut(NamedTuple):
@@ -154,7 +134,7 @@ def find_runs(paths: Sequence[Path]) -> tuple[list[ShownRun], list[LeftOut]]:
     left_out: list[LeftOut] = []
     for place, name in zip(places, _labels(places), strict=True):
         try:
-            shown.append(_readable(ShownRun(RunView(found[place]), name)))
+            shown.append(_shown(RunView(found[place]), name))
         except (InputError, OSError) as error:
             # The page may be sent to others: it names no place on this machine.
             left_out.append(LeftOut(name, str(error).replace(f"{place}/", "")))
@@ -172,13 +152,16 @@ def _runs(path: Path) -> list[RunSource]:
     return found
 
 
-def _readable(run: ShownRun) -> ShownRun:
-    """The run, if everything that will be shown of it can be read."""
-    _ = run.view.spec
-    if not run.view.records:
+def _shown(view: RunView, label: str) -> ShownRun:
+    _ = view.spec
+    if not view.records:
         raise InputError("it has no records yet")
-    _ = run.standing, run.environment
-    return run
+    step, verdicts = view.last_whole()
+    status, standing = view.source.status(), ""
+    if status in UNFINISHED or step < view.last_step:
+        why = status if status in UNFINISHED else "last evaluation cut short"
+        standing = f"{why}, shown as of step {step:,}"
+    return ShownRun(view, label, step, verdicts, standing, view.source.environment())
 
 
 def _labels(folders: Sequence[Path]) -> list[str]:
@@ -238,6 +221,9 @@ class Question:
     def predicted(self) -> bool:
         """Whether theory says something of any domain."""
         return any(row.hypothesis is not None for row in self.predictions.values())
+
+    def in_training(self, domain: Domain) -> bool:
+        return self.spec.case(domain).in_distribution
 
     @property
     def counts(self) -> dict[str, int]:

@@ -25,7 +25,6 @@ from lengthwise.report.figures.style import (
     far_axis,
     length_axis,
     ordered_colours,
-    percent_axis,
     small_multiples,
     theory_line,
 )
@@ -89,7 +88,6 @@ def accuracy_by_length(views: Sequence[RunView]) -> Figure | None:
         look = {"linestyle": "--", "linewidth": 0.7, "marker": "_", "markersize": 10, "zorder": 4}
         axes.plot(list(exact), list(exact.values()), color=COLOURS[1], **look)
         entry(axes, "exact prediction", color=COLOURS[1], linestyle="--")
-        percent_axis(axes)
         length_axis(axes, seeds.first)
 
     return small_multiples(groups, paint, x=TESTED, y=RIGHT, legend="top")
@@ -111,7 +109,6 @@ def counterexample(views: Sequence[RunView]) -> Figure | None:
             always_one = [float(100 * digit_share(1, domain, digit)) for domain in domains]
             look = {"color": GREY, "linestyle": ":", "zorder": 3, "label": f"if digit {digit} were\nalways 1"}
             axes.plot([domain.length for domain in domains], always_one, **look)
-        percent_axis(axes)
 
     panels = {"whole answer": None, f"digit {top} of the answer alone": top} if groups else {}
     return small_multiples(panels, paint, height=1.9, x="length tested", y="right (%)", legend="side")
@@ -126,9 +123,8 @@ def sums_by_length(views: Sequence[RunView]) -> Figure | None:
 
     def paint(axes: Axes, seeds: Seeds) -> None:
         task, n = seeds.first.task, seeds.first.train.length
-        for reference, (name, look) in zip(
-            (TRUTH, f"windowed:{n}", f"windowed:{n + 1}"), WINDOWS.items(), strict=True
-        ):
+        references = (TRUTH, f"windowed:{n}", f"windowed:{n + 1}")
+        for reference, (name, look) in zip(references, WINDOWS.items(), strict=True):
             draw(axes, seeds.by_length(reference=reference), *look, marker="o", label=name)
         longer = {domain.length: domain for domain in single_lengths(seeds.first) if domain.length > n}
         exact = [float(100 * accuracy(task, Hypothesis("windowed", n + 1), domain)) for domain in longer.values()]
@@ -139,7 +135,7 @@ def sums_by_length(views: Sequence[RunView]) -> Figure | None:
         axes.set_ylim(top=101)
 
     groups = grouped(views, _encoding_and_domain)
-    return small_multiples(groups, paint, x=TESTED, y="answers (%)", share=(True, True), legend="top")
+    return small_multiples(groups, paint, x=TESTED, y="answers (%)", share=(True, True), limits=None, legend="top")
 
 
 def sums_by_chain(views: Sequence[RunView]) -> Figure | None:
@@ -154,13 +150,11 @@ def sums_by_chain(views: Sequence[RunView]) -> Figure | None:
         ):
             cliff = [100 * (chain < window) for chain in points]
             axes.step(list(points), cliff, where="mid", color=colour, linestyle=style, linewidth=1, label=name)
-        percent_axis(axes)
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
 
     groups = _having("chain", grouped(views, _encoding_and_domain))
-    return small_multiples(
-        groups, paint, x="longest carry chain of a sum longer than trained", y=RIGHT, legend="top"
-    )
+    x = "longest carry chain of a sum longer than trained"
+    return small_multiples(groups, paint, x=x, y=RIGHT, legend="top")
 
 
 def five_to_twenty(views: Sequence[RunView]) -> Figure | None:
@@ -192,7 +186,6 @@ def _by_encoding(views: Sequence[RunView], look: Callable[[RunView], tuple[str, 
     def paint(axes: Axes, runs: Seeds) -> None:
         for name, seeds in grouped(runs.views, lambda view: look(view)[0]).items():
             draw(axes, seeds.by_length(), *look(seeds.first)[1:], marker="o", label=name)
-        percent_axis(axes)
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
 
     return small_multiples(grouped(views, encoding_name), paint, x="length tested", y=RIGHT, legend="top")
@@ -221,7 +214,6 @@ def accuracy_far(views: Sequence[RunView]) -> Figure | None:
             width = LINE + 0.9 * (len(lines) - 1 - k)
             draw(axes, seeds.by_length(special=KINDS[kind]), COLOURS[k], marker="o", width=width, label=name)
             far_axis(axes, seeds.first)
-        percent_axis(axes)
 
     if len(groups) > 1:
         panels = {name: [(kind, seeds, kind) for kind in kinds] for name, seeds in groups.items()}
@@ -251,9 +243,7 @@ def pair_map(views: Sequence[RunView]) -> Figure | None:
         # All of it: its lower and left edges lie on the axes.
         square.set(clip_on=False, zorder=3)
         axes.add_patch(square)
-        axes.set(
-            title=name, xlim=(0, lengths[-1]), ylim=(0, lengths[-1]), xlabel="digits of b", ylabel="digits of a"
-        )
+        axes.set(title=name, xlabel="digits of b", ylabel="digits of a")
     add_scale(figure, "right answers (%)")
     return figure
 
@@ -270,7 +260,6 @@ def first_wrong(views: Sequence[RunView]) -> Figure | None:
             shares = [tenths[length, tenth].mean for tenth in range(1, END)]
             look = {"color": colours[length], "marker": "o", "markersize": 2, "label": f"{length} digits"}
             axes.plot(range(1, END + 1), [*shares, end.mean], **look)
-        percent_axis(axes)
         axes.set_xticks([1, 5, END], ["1", "5", "end"])
 
     x = "tenth of the answer, from the digit written first"
@@ -288,7 +277,7 @@ def margin_by_length(views: Sequence[RunView]) -> Figure | None:
         far_axis(axes, seeds.first)
 
     y = "smallest margin of an answer"
-    return small_multiples(groups, paint, x=FAR, y=y, height=_height(groups), legend="top")
+    return small_multiples(groups, paint, x=FAR, y=y, height=_height(groups), limits=None, legend="top")
 
 
 def attention_by_length(views: Sequence[RunView]) -> Figure | None:
@@ -316,7 +305,6 @@ def attention_by_length(views: Sequence[RunView]) -> Figure | None:
         for rank in range(len(heads)):
             entry(axes, HEADS[rank], color=COLOURS[rank])
         far_axis(axes, run.first)
-        percent_axis(axes)
 
     y = "share of attention (%)"
     return small_multiples(panels, paint, x=FAR, y=y, height=_height(panels), legend="top")

@@ -24,19 +24,9 @@ LINE = 1.3
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 BLACK, GREY, PALE = "#000000", "#6B6B6B", "#E8E8E8"
 
-LOOK: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",
-    "axes.titlesize": 8,
-    **dict.fromkeys(("font.size", "axes.labelsize", "figure.labelsize"), 7.5),
-    **dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize", "legend.title_fontsize"), 7),
-    **dict.fromkeys(("axes.linewidth", "xtick.major.width", "ytick.major.width"), 0.6),
-    **dict.fromkeys(("xtick.major.size", "ytick.major.size"), 2.5),
-    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
-    "lines.linewidth": LINE,
-    "legend.handlelength": 2.6,
-    "svg.hashsalt": "lengthwise",  # ids inside an SVG are then the same each time
-    "savefig.dpi": 200,
-}
+LOOK = Path(__file__).with_name("lengthwise.mplstyle")
+PERCENT = (-4.0, 104.0)
+"""Limits of an axis in percent: with room for marks at both ends."""
 LEGENDS: dict[str, dict[str, Any]] = {
     "top": {"loc": "outside upper center", "columnspacing": 1.4},
     "side": {"loc": "outside right center"},
@@ -51,7 +41,7 @@ def look() -> Iterator[None]:
     """Figures are drawn, and saved, inside this."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(LOOK)
+        mpl.rc_file(LOOK, use_default_template=False)
         yield
 
 
@@ -78,14 +68,16 @@ def small_multiples(
     height: float = 1.35,
     stack: int = 1,
     share: tuple[Any, Any] = (True, "row"),
+    limits: tuple[float, float] | None = PERCENT,
     legend: str = "",
     scale: str = "",
 ) -> Figure | None:
     """A panel for each group under its name, that `paint(axes, group)` fills; None where there is no group.
 
     `height` is a panel's, in inches. With `stack` 2, two panels stand one above the other for each group, `paint`
-    gets both, and `y` names each. `share` tells which panels have equal axes, across and upward. The legend, at
-    the `top` or the `side`, has what is drawn with a label; `scale` names the colours of heat maps.
+    gets both, and `y` names each. `share` tells which panels have equal axes, across and upward; the latter have
+    `limits`, other than those of heat maps, whose colours `scale` names. The legend, at the `top` or the `side`,
+    has what is drawn with a label.
     """
     if not groups:
         return None
@@ -101,6 +93,8 @@ def small_multiples(
     for axes, (title, group) in zip(stacks, groups.items(), strict=True):
         paint(*axes, group)
         axes[0].set_title(title)
+        for ax in axes if limits and not scale else ():
+            set_limits(ax, *limits)
     for axes in stacks[-columns:]:
         # Above a hole in the last row, the panel that is then the lowest of its column shows its numbers.
         axes[-1].tick_params(labelbottom=True)
@@ -216,9 +210,10 @@ def blues() -> Colormap:
 # Axes ----------------------------------------------------------------------------------------------------------
 
 
-def percent_axis(axes: Axes) -> None:
-    axes.set_ylim(-4, 104)
-    axes.set_yticks([0, 50, 100])
+def set_limits(axes: Axes, low: float, high: float) -> None:
+    axes.set_ylim(low, high)
+    if (low, high) == PERCENT:
+        axes.set_yticks([0, 50, 100])
 
 
 def length_axis(axes: Axes, view: RunView, *, shaded: bool = True) -> None:

@@ -20,12 +20,13 @@ from lengthwise.report.figures.style import (
     COLOURS,
     GREY,
     PALE,
+    PERCENT,
     draw_bars,
     draw_training,
     entry,
     length_axis,
     ordered_colours,
-    percent_axis,
+    set_limits,
     small_multiples,
     theory_line,
 )
@@ -45,12 +46,13 @@ from lengthwise.theory.plateaus import Plateau, plateaus
 DIGITS = range(1, 10)
 """The nine panels of the paper, as far as answers are that long."""
 
-LOWEST = 1
-"""Percent; the axis of plateaus is logarithmic, since many heights are low."""
+HEIGHTS = (1, 110)
+"""Percent, of plateaus: the axis is logarithmic, since many heights are low."""
 
 # The paper's models by layers and width.
 NAMES = {(3, 48): "nano", (4, 128): "micro", (6, 384): "mini"}
-SAMPLE_STYLES: tuple[str, ...] = ("-", "--", ":")
+STYLES = ("-", "--", ":")
+"""Of lines, by number of samples."""
 
 PACKINGS = {"lines": "one problem a line, padded", "concatenated": "concatenated, no padding"}
 
@@ -73,8 +75,6 @@ def accuracy_by_domain(views: Sequence[RunView]) -> Figure | None:
             if row.accuracy is not None:
                 theory_line(above, float(100 * row.accuracy), label="theory's end")
                 theory_line(below, 100)
-        percent_axis(above)
-        percent_axis(below)
 
     names = ("right answers (%)", "answers that theory\nsays it gives (%)")
     return small_multiples(groups, paint, x="step", y=names, columns=3, height=1.7, stack=2, legend="side")
@@ -82,30 +82,25 @@ def accuracy_by_domain(views: Sequence[RunView]) -> Figure | None:
 
 def digit_accuracy(views: Sequence[RunView]) -> Figure | None:
     """A panel for each digit of a sum, on one sample of all lengths; dotted, where theory says it ends."""
-    samples = {str(view.train): domain for view in views if (domain := _all_lengths(view)) is not None}
-    groups = by_training_set(view for view in views if str(view.train) in samples)
-    found = {
-        name: seeds.digits_through_training(samples[str(seeds.first.train)]) for name, seeds in groups.items()
-    }
+    groups = by_training_set(view for view in views if mixtures(view))
+    found = {name: seeds.digits_through_training(mixtures(seeds.first)[0]) for name, seeds in groups.items()}
 
     def paint(axes: Axes, digit: int) -> None:
         for (name, seeds), colour in zip(groups.items(), COLOURS, strict=False):
             draw_training(axes, found[name].get(digit, {}), colour, label=name)
-            sample = samples[str(seeds.first.train)]
+            sample = mixtures(seeds.first)[0]
             hypothesis = seeds.first.spec.predicted_hypothesis(sample)
             if str(seeds.first.task) == "add" and hypothesis is not None and hypothesis.kind != "windowed":
-                theory_line(
-                    axes, float(100 * exact_digit_accuracy(hypothesis, sample, digit)), colour, "theory's end"
-                )
-        percent_axis(axes)
+                end = float(100 * exact_digit_accuracy(hypothesis, sample, digit))
+                theory_line(axes, end, colour, "theory's end")
 
     panels = {f"digit {digit}": digit for digit in DIGITS if any(digit in own for own in found.values())}
     return small_multiples(panels, paint, x="step", y="right digits (%)", columns=3, height=1.25, legend="top")
 
 
-def _all_lengths(view: RunView) -> Domain | None:
-    """The test domain that mixes lengths: the paper's D<=9."""
-    return next((domain for domain in view.tests if len(domain.parts) > 1), None)
+def mixtures(view: RunView) -> list[Domain]:
+    """The test domains that mix lengths: the paper's D<=9."""
+    return [domain for domain in view.tests if len(domain.parts) > 1]
 
 
 def own_digit_accuracy(views: Sequence[RunView]) -> Figure | None:
@@ -118,7 +113,6 @@ def own_digit_accuracy(views: Sequence[RunView]) -> Figure | None:
         for digit, points in seeds.digits_through_training(seeds.first.train).items():
             if digit <= _answer_digits(seeds):
                 draw_training(axes, points, colours[digit - 1], label=f"digit {digit}")
-        percent_axis(axes)
 
     return small_multiples(groups, paint, x="step", y="right (%)", height=1.4, legend="side")
 
@@ -141,10 +135,9 @@ def digit_dynamics(views: Sequence[RunView]) -> Figure | None:
             draw_training(axes, r2_curve(seeds, digit), colour, label=f"digit {digit}")
         for digit, colour in colours.items():
             theory_line(axes, float(r2_ceiling(seeds.first.train, digit)), colour, label="ceiling")
-        axes.set_ylim(-0.12, 1.04)
 
-    y = "share explained ($R^2$)"
-    return small_multiples(groups, paint, x="step", y=y, columns=3, height=2.0, legend="side")
+    y, limits = "share explained ($R^2$)", (-0.12, 1.04)
+    return small_multiples(groups, paint, x="step", y=y, columns=3, height=2.0, limits=limits, legend="side")
 
 
 def digit_correlation(views: Sequence[RunView]) -> Figure | None:
@@ -162,7 +155,6 @@ def digit_correlation(views: Sequence[RunView]) -> Figure | None:
                 stems = {digit: Point(value, min(0, value), max(0, value)) for digit, value in found.items()}
                 draw_bars(axes, stems, colour, shift=shift, label=name)
         axes.axhline(0, color=GREY, linewidth=0.6)
-        axes.set_ylim(-1.1, 1.1)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
     cases = {
@@ -170,8 +162,8 @@ def digit_correlation(views: Sequence[RunView]) -> Figure | None:
         for name, seeds in groups.items()
         for part in seeds.first.train.parts
     }
-    y = "correlation over checkpoints"
-    return small_multiples(cases, paint, x="other digit", y=y, columns=2, height=1.5, legend="top")
+    x, y, limits = "other digit", "correlation over checkpoints", (-1.1, 1.1)
+    return small_multiples(cases, paint, x=x, y=y, columns=2, height=1.5, limits=limits, legend="top")
 
 
 def correlations(run: Seeds, reference: int, digits: Sequence[int], *, changes: bool = False) -> dict[int, float]:
@@ -220,10 +212,9 @@ def learning_steps(views: Sequence[RunView]) -> Figure | None:
             axes.plot(digit, highest, "^", color=COLOURS[1], clip_on=False, label="never in training")
         axes.axvspan(top[0] - 0.5, top[-1] + 0.5, color=PALE, linewidth=0, zorder=0, label="hardest in theory")
         axes.set_xticks(digits)
-        axes.set_ylim(0, highest)
 
     x, y = "digit of the answer (1 = units)", f"steps until right {100 * LEARNED:g} %\nof the time"
-    return small_multiples(groups, paint, x=x, y=y, columns=3, height=1.8, legend="top")
+    return small_multiples(groups, paint, x=x, y=y, columns=3, height=1.8, limits=(0, highest), legend="top")
 
 
 def _orders(seeds: Seeds) -> Iterator[LearningOrder]:
@@ -250,14 +241,13 @@ def accuracy_plateaus(views: Sequence[RunView]) -> Figure | None:
         for plateau, met in nearest_heights(seeds, heights).items():
             _draw_height(axes, plateau, met)
         axes.set_yscale("log", nonpositive="clip")
-        axes.set_ylim(LOWEST, 110)
         axes.set_yticks([1, 10, 100], ["1", "10", "100"])
         axes.minorticks_off()
 
     rows = grouped((view for view in views if view.task.modulus is not None), row_label)
     groups = {name: seeds for name, seeds in rows.items() if any(map(stands, seeds.each()))}
     y = "right answers on the training domain (%)"
-    return small_multiples(groups, paint, x="step", y=y, columns=3, height=1.9, legend="top")
+    return small_multiples(groups, paint, x="step", y=y, columns=3, height=1.9, limits=HEIGHTS, legend="top")
 
 
 def stands(run: Seeds) -> list[Standstill]:
@@ -296,19 +286,17 @@ def scales(views: Sequence[RunView]) -> Figure | None:
     amounts = sorted({samples(view) for view in views})
 
     def paint(losses: Axes, accuracies: Axes, runs: Seeds) -> None:
-        for seeds in grouped(runs.views, lambda view: f"{size_name(view)} {samples(view)}").values():
-            size, amount = size_name(seeds.first), samples(seeds.first)
-            look = COLOURS[sizes.index(size)], SAMPLE_STYLES[amounts.index(amount)]
-            draw_training(
-                losses, seeds.through_training("train_loss"), *look, label=f"{size},\n{amount:,} samples"
-            )
+        named = grouped(runs.views, lambda view: f"{size_name(view)},\n{samples(view):,} samples")
+        for name, seeds in sorted(named.items(), key=lambda item: sizes.index(size_name(item[1].first))):
+            look = COLOURS[sizes.index(size_name(seeds.first))], STYLES[amounts.index(samples(seeds.first))]
+            draw_training(losses, seeds.through_training("train_loss"), *look, label=name)
             draw_training(accuracies, seeds.own_accuracy(), *look)
         losses.set_yscale("log")
         losses.minorticks_off()
-        percent_axis(accuracies)
+        set_limits(accuracies, *PERCENT)
 
     names = ("training loss", "right (%)")
-    return small_multiples(by_training_set(views), paint, x="step", y=names, stack=2, legend="side")
+    return small_multiples(by_training_set(views), paint, x="step", y=names, stack=2, limits=None, legend="side")
 
 
 def size_name(view: RunView) -> str:
@@ -336,7 +324,6 @@ def packing(views: Sequence[RunView]) -> Figure | None:
             for points in seeds.intervals():
                 draw_bars(axes, points, COLOURS[k], shift=0.2 * (k - 0.5))
             length_axis(axes, seeds.first)
-        percent_axis(axes)
 
     trained = next((str(seeds.first.train) for seeds in groups.values()), "")
     panels = {f"{trained}, by training step": True, "every length (grey: trained)": False} if groups else {}

@@ -31,6 +31,7 @@ from lengthwise.report.collection import (
 )
 from lengthwise.report.page.plots import Plot, length_plots, setting_plots
 from lengthwise.report.queries import Point
+from lengthwise.report.run_tables import verdict_cells
 from lengthwise.report.tables import EXACT, percent
 from lengthwise.report.words import (
     domain_words,
@@ -97,7 +98,7 @@ class Report:
             unfolded=len(sections) <= OPEN_QUESTIONS,
             tolerance=f"{100 * (1 - TOLERANCE):g}",
             gate=f"{100 * GATE:g}",
-            full_table=full_table,
+            full_rows=full_rows,
             setups=group_by(self.runs, lambda run: json.dumps([run.view.spec.question, run.environment])).values(),
             settings_of=_settings_of,
             style=HERE.joinpath("style.css").read_text(),
@@ -252,32 +253,10 @@ def verdict_cell(seeds: Sequence[Verdict]) -> Cell:
     )
 
 
-FULL_COLUMNS = (
-    "tested on",
-    "should compute",
-    "predicted %",
-    "on these %",
-    "measured %",
-    "agreement %",
-    "problems",
-    "verdict",
-)
-
-
-def full_table(run: ShownRun) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """Every number behind the verdicts of a run: the names of columns, and rows."""
-    return FULL_COLUMNS, [_full_row(row) for row in run.verdicts]
-
-
-def _full_row(row: Verdict) -> tuple[str, ...]:
-    cell = verdict_cell([row])
-    return (
-        str(row.prediction.domain),
-        str(row.prediction.hypothesis or "–"),
-        cell.predicted,
-        percent(row.coincides and row.coincides.share),
-        cell.measured,
-        cell.agreement or "–",
-        f"{row.accuracy.total:,}" + (", all" if row.accuracy.enumerated else ""),
-        f"{SIGNS[cell.word]} {cell.word}",
-    )
+def full_rows(run: ShownRun) -> list[list[str]]:
+    """Every number behind the verdicts of a run."""
+    rows = [(row, row.accuracy, row.word or NO_PREDICTION) for row in run.verdicts]
+    return [
+        [*verdict_cells(row), f"{own.total:,}{', all' if own.enumerated else ''}", f"{SIGNS[word]} {word}"]
+        for row, own, word in rows
+    ]

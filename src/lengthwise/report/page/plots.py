@@ -1,11 +1,12 @@
-"""The plots of the page as plain plotly descriptions, with words for those who cannot see them, and their numbers.
+"""The plots of the page: what they show in plotly's terms, words for those who cannot see them, and their numbers.
 
-INK stands for the colour of text and HEAT for the scale of heat maps: both depend on a light or dark page.
+How they look (colours of a light or dark page, axes, scales) is for plots.js.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from lengthwise.arithmetic import Domain
@@ -26,15 +27,11 @@ from lengthwise.report.queries import (
 )
 from lengthwise.report.tables import EXACT, percent
 
-INK = "INK"
-HEAT = "HEAT"
 # Okabe and Ito: told apart by colour-blind readers. Yellow comes last, as it is faint on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 SYMBOLS = ("circle", "square", "triangle-up", "cross", "diamond", "x", "star")
 GLYPHS = dict(zip((*SYMBOLS, "diamond-open"), "●■▲✚◆✖★◇", strict=True))
-SHADE = "rgba(86,180,233,0.18)"
-
-MOST_COLUMNS, MOST_POINTS, MOST_TICKS = 24, 40, 14
+MOST_COLUMNS, MOST_POINTS = 24, 40
 TESTED = "tested on"
 
 FAILURES = {
@@ -48,6 +45,7 @@ DIGIT_COLOURS = ("#C9E6F6", "#9BD0EE", "#6DBBE6", "#3F9FD2", "#1C87BE", "#0072B2
 Trace = dict[str, Any]
 Pick = Callable[[Verdict], Measured | None]
 """Which number of a verdict is shown."""
+RIGHT, AGREES = attrgetter("accuracy"), attrgetter("agreement")
 Curves = list[tuple[str, dict[Domain, Point]]]
 """What runs measured under a name, by test domain; without those they were not tested on."""
 
@@ -59,27 +57,36 @@ class Words(NamedTuple):
     """For those who cannot see it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Plot:
     words: Words
+    x: str
+    y: str
     data: list[Trace]
-    layout: dict[str, Any]
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     """The numbers, as a table."""
+    height: int = 400
+    names: Sequence[str] = ()
+    """Of the whole numbers on the x axis, from 0 on."""
+    shaded: Sequence[int] = ()
+    """Of these, those of training."""
+    begin: float = 0
+    """Percent, where the y axis begins."""
+    limit: float | None = None
+    """Percent, above which a prediction holds."""
 
     @property
     def legend(self) -> list[tuple[str, str, str]]:
         """Name, colour and sign of each curve, where there are several."""
-        if len(self.data) < 2:
-            return []
-        marks = [trace["marker"] for trace in self.data]
-        colours = [mark["color"].replace(INK, "var(--ink)") for mark in marks]
-        signs = [GLYPHS[mark.get("symbol", "square")] for mark in marks]
-        return list(zip([trace["name"] for trace in self.data], colours, signs, strict=True))
+        marks = [(trace["name"], trace["marker"]) for trace in self.data if len(self.data) > 1]
+        return [
+            (name, mark.get("color", "var(--ink)"), GLYPHS[mark.get("symbol", "square")]) for name, mark in marks
+        ]
 
     def as_json(self) -> dict[str, Any]:
-        return {"data": self.data, "layout": self.layout, "table": {"columns": self.columns, "rows": self.rows}}
+        drawn = {key: value for key, value in vars(self).items() if key not in ("words", "columns", "rows")}
+        return {**drawn, "table": {"columns": self.columns, "rows": self.rows}}
 
 
 def setting_plots(question: Question, setting: Setting) -> list[list[Plot]]:
@@ -108,54 +115,47 @@ def length_plots(question: Question) -> list[Plot]:
 
 
 def accuracy_plot(question: Question) -> Plot:
-    curves = _curves(question, _right)
+    curves = _curves(question, RIGHT)
     exact = {domain: row.accuracy for domain, row in question.predictions.items()}
     name, first = curves[0]
     texts = [f"{d} {percent_text(own.mean)} % (theory {percent(exact[d], EXACT)})" for d, own in first.items()]
-    alt = f"Right answers by test domain, {name}: {', '.join(texts)}."
     bars = "Bars: 95 % intervals (Clopper-Pearson)."
     if any(len(setting.runs) > 1 for setting in question.settings):
         bars = "Bars: from the lowest to the highest run; the 95 % interval where there is one."
-    shaded = "Shaded: seen in training." if any(map(_in_training(question), question.domains)) else ""
-    note = f"Right answers by length. {bars} {shaded}"
-    words = Words("How often is it right?", note, alt)
+    shaded = "Shaded: seen in training." if any(map(question.in_training, question.domains)) else ""
+    words = Words(
+        "How often is it right?",
+        f"Right answers by length. {bars} {shaded}",
+        f"Right answers by test domain, {name}: {', '.join(texts)}.",
+    )
     return _length_plot(question, curves, words, "right answers", exact=exact)
 
 
 def agreement_plot(question: Question) -> Plot:
-    curves = _curves(question, _agreeing)
-    limit = 100 * (1 - TOLERANCE)
-    note = (
+    curves, limit = _curves(question, AGREES), 100 * (1 - TOLERANCE)
+    words = Words(
+        "Does it compute what theory says?",
         "Answers equal to those of the predicted function, right or wrong. "
-        f"A prediction holds above the dotted line ({limit:g} %)."
+        f"A prediction holds above the dotted line ({limit:g} %).",
+        f"Agreement with the predicted function by test domain. {_lowest(curves)}",
     )
-    alt = f"Agreement with the predicted function by test domain. {_lowest(curves)}"
-    words = Words("Does it compute what theory says?", note, alt)
-    plot = _length_plot(question, curves, words, "same answer as predicted")
-    place = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": limit, "y1": limit}
-    plot.layout["shapes"].append({**place, "line": {"color": INK, "width": 1, "dash": "dot"}})
-    return plot
+    return _length_plot(question, curves, words, "same answer as predicted", limit=limit)
 
 
 def spread_plot(question: Question, setting: Setting) -> Plot | None:
     """Each run on its own, where there are several."""
     if len(setting.runs) < 2:
         return None
-    pick, y = (_agreeing, "agreement") if question.predicted else (_right, "right answers")
+    pick, y = (AGREES, "agreement") if question.predicted else (RIGHT, "right answers")
     curves = [(f"seed {run.view.seed}: {run.label}", _by_domain([run], question, pick)) for run in setting.runs]
-    note = f"Each run of this setting on its own: {y}, with 95 % intervals."
-    alt = f"{y} of each of {len(setting.runs)} runs, by test domain. {_lowest(curves)}"
+    words = Words(
+        "Spread over seeds",
+        f"Each run of this setting on its own: {y}, with 95 % intervals.",
+        f"{y} of each of {len(setting.runs)} runs, by test domain. {_lowest(curves)}",
+    )
     # So that differences show; never less than one percentage point is shown.
     begin = min(99, *(own.low for _, points in curves for own in points.values()))
-    return _length_plot(question, curves, Words("Spread over seeds", note, alt), y, begin=begin)
-
-
-def _right(row: Verdict) -> Measured:
-    return row.accuracy
-
-
-def _agreeing(row: Verdict) -> Measured | None:
-    return row.agreement
+    return _length_plot(question, curves, words, y, begin=begin)
 
 
 def _curves(question: Question, pick: Pick) -> Curves:
@@ -169,34 +169,26 @@ def _by_domain(runs: Sequence[ShownRun], question: Question, pick: Pick) -> dict
     return {domain: point(measured) for domain, measured in found.items() if measured}
 
 
-def _in_training(question: Question) -> Callable[[Domain], bool]:
-    return lambda domain: question.spec.case(domain).in_distribution
-
-
 def _length_plot(
     question: Question,
     curves: Curves,
     words: Words,
     y: str,
-    *,
-    begin: float = 0,
     exact: Mapping[Domain, Fraction | None] | None = None,
+    **more: Any,
 ) -> Plot:
-    """Curves over the test domains, those of training shaded, on an axis from `begin` percent on."""
-    domains, in_training = question.domains, _in_training(question)
+    """Curves over the test domains, those of training shaded."""
+    domains = question.domains
     traces = [_points_trace(domains, *curve, k, len(curves)) for k, curve in enumerate(curves)]
     table = [[f"{name} %", *(own[d].text if d in own else "–" for d in domains)] for name, own in curves]
     if exact is not None:
         table.insert(0, ["predicted %", *(percent(accuracy, EXACT) for accuracy in exact.values())])
         traces = [*([_theory_trace(exact)] if question.predicted else []), *traces]
-    layout = {
-        "xaxis": _named_axis(list(map(str, domains))),
-        "yaxis": _percent_axis(y, begin),
-        "shapes": [_shade(i) for i, domain in enumerate(domains) if in_training(domain)],
-        "height": 380,
-    }
-    columns, *rows = zip([TESTED, *map(str, domains)], *table, strict=True)
-    return Plot(words, traces, layout, columns, rows)
+    names = list(map(str, domains))
+    columns, *rows = zip([TESTED, *names], *table, strict=True)
+    shaded = [i for i, domain in enumerate(domains) if question.in_training(domain)]
+    axes = {"x": TESTED, "y": y, "names": names, "shaded": shaded, "height": 380}
+    return Plot(words=words, data=traces, columns=columns, rows=rows, **axes, **more)
 
 
 def _points_trace(domains: Sequence[Domain], name: str, points: dict[Domain, Point], k: int, count: int) -> Trace:
@@ -210,16 +202,11 @@ def _points_trace(domains: Sequence[Domain], name: str, points: dict[Domain, Poi
         "x": [round(domains.index(domain) + offset, 3) for domain in points],
         "y": [round(one.mean, 4) for one in own],
         "error_y": {
-            "type": "data",
-            "symmetric": False,
             "array": [round(max(0, one.high - one.mean), 4) for one in own],
             "arrayminus": [round(max(0, one.mean - one.low), 4) for one in own],
-            "thickness": 1.5,
-            "width": 4,
         },
         "marker": {"color": colour(k), "symbol": symbol(k), "size": 9},
         "text": [f"{domain}: {one.text} %" for domain, one in points.items()],
-        "hovertemplate": "%{text}<extra></extra>",
     }
 
 
@@ -230,10 +217,9 @@ def _theory_trace(exact: Mapping[Domain, Fraction | None]) -> Trace:
         "name": "predicted by theory",
         "x": list(range(len(exact))),
         "y": [None if accuracy is None else round(float(100 * accuracy), 4) for accuracy in exact.values()],
-        "line": {"color": INK, "width": 1.5, "dash": "dot"},
-        "marker": {"color": INK, "symbol": "diamond-open", "size": 14},
+        "line": {"width": 1.5, "dash": "dot"},
+        "marker": {"symbol": "diamond-open", "size": 14},
         "text": [f"{domain}: predicted {percent(accuracy, EXACT)} %" for domain, accuracy in exact.items()],
-        "hovertemplate": "%{text}<extra></extra>",
     }
 
 
@@ -241,11 +227,6 @@ def _lowest(curves: Curves) -> str:
     """The lowest point in words, for those who cannot see the others."""
     mean, domain, name = min((own.mean, str(d), name) for name, points in curves for d, own in points.items())
     return f"The lowest is {percent_text(mean)} %, on {domain} ({name})."
-
-
-def _shade(i: int) -> dict[str, Any]:
-    place = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "x0": i - 0.5, "x1": i + 0.5}
-    return {**place, "layer": "below", "fillcolor": SHADE, "line": {"width": 0}}
 
 
 # Through training, and digit by digit --------------------------------------------------------------------------
@@ -314,7 +295,9 @@ def digits_through_training(seeds: Seeds, domain: Domain) -> Plot | None:
         f"Share of right digits on {domain} against training steps, a curve per digit. At the end: {ends}.",
     )
     return Plot(
-        words,
+        words=words,
+        x="training step",
+        y="right digits",
         data=[
             {
                 "type": "scatter",
@@ -324,15 +307,9 @@ def digits_through_training(seeds: Seeds, domain: Domain) -> Plot | None:
                 "y": _rounded(means),
                 "line": {"color": colour(k), "width": 2},
                 "marker": {"color": colour(k), "symbol": symbol(k), "size": 6},
-                "hovertemplate": f"digit {digit}, step %{{x:,}}: %{{y:.2f}} %<extra></extra>",
             }
             for k, (digit, means) in enumerate(found.items())
         ],
-        layout={
-            "xaxis": {"title": _axis_title("training step"), "tickformat": ","},
-            "yaxis": _percent_axis("right digits"),
-            "height": 400,
-        },
         columns=("digit, at step", *(f"{step:,}" for step in steps)),
         rows=[(str(digit), *map(percent_text, means)) for digit, means in found.items()],
     )
@@ -411,7 +388,10 @@ def failure_plot(seeds: Seeds) -> Plot | None:
         f"Decoded answers by the way they fail. Right: {right}.",
     )
     return Plot(
-        words,
+        words=words,
+        x=TESTED,
+        y="answers",
+        names=list(shares),
         data=[
             {
                 "type": "bar",
@@ -419,16 +399,9 @@ def failure_plot(seeds: Seeds) -> Plot | None:
                 "x": list(range(len(shares))),
                 "y": _rounded([own.get(way, 0.0) for own in shares.values()]),
                 "marker": {"color": own_colour},
-                "hovertemplate": f"{name}: %{{y:.2f}} %<extra></extra>",
             }
             for way, (name, own_colour) in ways.items()
         ],
-        layout={
-            "barmode": "stack",
-            "xaxis": _named_axis(list(shares)),
-            "yaxis": _percent_axis("answers") | {"range": [0, 100]},
-            "height": 400,
-        },
         columns=(TESTED, *(f"{name} %" for name, _ in ways.values())),
         rows=[(domain, *(percent_text(own.get(way, 0.0)) for way in ways)) for domain, own in shares.items()],
     )
@@ -449,28 +422,10 @@ def heat_map(
     x, y, corner = names
     across, down = ([f"{name:,}" if isinstance(name, int) else name for name in own] for own in (columns, rows))
     means = [[cells.get((row, column)) for column in columns] for row in rows]
-    trace = {
-        "type": "heatmap",
-        "x": across,
-        "y": down,
-        "z": [_rounded(own) for own in means],
-        "zmin": 0,
-        "zmax": 100,
-        "colorscale": HEAT,
-        "xgap": 1,
-        "ygap": 1,
-        "colorbar": {"ticksuffix": " %", "thickness": 10, "outlinewidth": 0},
-        "hovertemplate": f"{y} %{{y}}, {x} %{{x}}: %{{z:.2f}} %<extra></extra>",
-    }
-    ticks = 8 if max(map(len, across)) > 2 else MOST_TICKS
-    category = {"type": "category", "showgrid": False}
-    layout = {
-        "xaxis": {"title": _axis_title(x), "nticks": ticks, **category},
-        "yaxis": {"title": _axis_title(y), "autorange": "reversed", **category},
-        "height": 150 + 26 * max(4, len(rows)),
-    }
+    trace = {"type": "heatmap", "x": across, "y": down, "z": [_rounded(own) for own in means]}
     table = [(name, *map(percent_text, own)) for name, own in zip(down, means, strict=True)]
-    return Plot(words, [trace], layout, (corner, *across), table)
+    height = 150 + 26 * max(4, len(rows))
+    return Plot(words=words, x=x, y=y, data=[trace], columns=(corner, *across), rows=table, height=height)
 
 
 def colour(index: int) -> str:
@@ -495,21 +450,3 @@ def thinned(steps: Sequence[int], most: int) -> list[int]:
 
 def _rounded(percents: Sequence[float | None]) -> list[float | None]:
     return [None if value is None else round(value, 3) for value in percents]
-
-
-def _axis_title(text: str) -> dict[str, Any]:
-    """Far enough from the ticks that margins are made for both."""
-    return {"text": text, "standoff": 12}
-
-
-def _percent_axis(title: str, lowest: float = 0) -> dict[str, Any]:
-    """From `lowest` to 100 %, with room for the marks at both ends."""
-    room = (100 - lowest) / 25
-    return {"title": _axis_title(title), "range": [lowest - room, 100 + room], "ticksuffix": " %"}
-
-
-def _named_axis(names: Sequence[str]) -> dict[str, Any]:
-    """Test domains, one at each whole number; too many names are thinned."""
-    ticks = range(0, len(names), -(-len(names) // MOST_TICKS))
-    named = {"tickvals": list(ticks), "ticktext": [names[i] for i in ticks]}
-    return {"title": _axis_title(TESTED), **named, "range": [-0.6, len(names) - 0.4]}

@@ -21,16 +21,15 @@ from lengthwise.report.page import Report, verdict_tables
 from lengthwise.report.page.plots import (
     COLOURS,
     SYMBOLS,
-    colour,
     dependence_plots,
     digits_at_the_end,
     digits_through_training,
     failure_plot,
     length_map,
     length_plots,
+    mark,
     setting_plots,
     spread_plot,
-    symbol,
     training_plots,
 )
 from lengthwise.report.queries import Seeds
@@ -192,6 +191,14 @@ def test_dependence_stands_beside_the_exact_one(asked):
     assert dependence_plots(seeds_of(asked[0].settings[0])) == []
 
 
+def test_one_run_of_a_setting_is_enough_for_dependence(tmp_path):
+    for seed in (1, 2):
+        synthetic_run(tmp_path, ADD | {"seed": seed, "evaluation": {"dependence": seed == 2}}, name=f"s{seed}")
+    ((setting,),) = (question.settings for question in shown(tmp_path))
+    found, exact = dependence_plots(seeds_of(setting))
+    assert found.data[0]["z"][3][3] == pytest.approx(exact.data[0]["z"][3][3], abs=0.1)
+
+
 def test_failures_share_out_all_answers(asked):
     plot = failure_plot(seeds_of(asked[0].settings[1]))
     assert {trace["name"]: trace["y"][0] for trace in plot.data} == {
@@ -211,7 +218,7 @@ def test_a_map_of_both_lengths(asked):
 
 
 def test_curves_are_told_apart_far_beyond_the_number_of_colours():
-    looks = [(colour(i), symbol(i)) for i in range(len(COLOURS) * len(SYMBOLS))]
+    looks = [(mark(i, 9)["color"], mark(i, 9)["symbol"]) for i in range(len(COLOURS) * len(SYMBOLS))]
     assert len(set(looks)) == len(looks)
 
 

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from lengthwise.arithmetic import Domain
-from lengthwise.records.dependence import run_dependence
+from lengthwise.records.dependence import dependence_of
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import Measured
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import group_by
 from lengthwise.report.tables import percent
+from lengthwise.theory.hypotheses import Hypothesis
 
 MEASURE = ("run", "metric", "domain", "reference", "mode")
 """What tells measurements of one step apart."""
@@ -100,16 +101,13 @@ class Seeds:
         """After training, on test domains of one length each."""
         return spread(self.at_end(kind, special=special, **what), "length")
 
-    def intervals(self, kind: str = "exact", **what: Any) -> list[Points]:
-        """After training, of each run by itself: its 95 % intervals by length."""
-        counted = self.at_end(kind, **what).drop_nulls("length").sort("length", maintain_order=True)
-        return [
-            {
-                row["length"]: point([Measured(row["correct"], row["total"], row["selection"] == "enumerated")])
-                for row in own.iter_rows(named=True)
-            }
-            for own in counted.partition_by("run", maintain_order=True)
-        ]
+    def intervals(self, kind: str = "exact", **what: Any) -> Points:
+        """Of a single run after training, by length: with 95 % intervals."""
+        rows = self.at_end(kind, **what).drop_nulls("length").sort("length").iter_rows(named=True)
+        return {
+            row["length"]: point([Measured(row["correct"], row["total"], row["selection"] == "enumerated")])
+            for row in rows
+        }
 
     def through_training(self, kind: str = "exact", **what: Any) -> Points:
         """At the steps that all of them have."""
@@ -175,6 +173,11 @@ def grouped(views: Iterable[RunView], label: Callable[[RunView], str]) -> dict[s
     return {name: Seeds(tuple(group)) for name, group in groups.items()}
 
 
+def having(groups: Mapping[str, Seeds], kind: str, mode: str = "forced") -> dict[str, Seeds]:
+    """Those that have records of a kind."""
+    return {name: seeds for name, seeds in groups.items() if not seeds.records(kind, mode=mode).is_empty()}
+
+
 def row_label(view: RunView) -> str:
     """What tells the rows of a table apart: the modulus and the training set."""
     modulus = view.task.modulus
@@ -228,15 +231,23 @@ def by_lengths(seeds: Seeds) -> Cells:
     return {place: found.mean for place, found in spread(seeds.at_end("pair"), "i", "j").items()}
 
 
-def dependence_cells(seeds: Seeds) -> tuple[Cells, Cells]:
-    """How often answer digit i changes with digit j of a, in percent: measured, and exact where derived."""
-    measured = spread(seeds.at_end("depends", mode="decoded"), "i", "j")
-    if not measured:
-        return {}, {}
-    exact = {
-        (i, j): 100 * float(share)
-        for i, row in enumerate(run_dependence(seeds.first).exact, start=1)
-        for j, share in enumerate(row, start=1)
-        if share is not None
-    }
-    return {place: found.mean for place, found in measured.items()}, exact
+class DependenceCells(NamedTuple):
+    """How often answer digit i changes with digit j of a, in percent."""
+
+    measured: Cells
+    exact: Cells
+    """Of the function that theory says these runs compute, where it is derived."""
+    hypothesis: Hypothesis | None
+
+
+def dependence_cells(seeds: Seeds) -> DependenceCells | None:
+    """None where no run has an intervention."""
+    found = seeds.at_end("depends", mode="decoded")
+    if found.is_empty():
+        return None
+    view = next(view for view in seeds.views if view.name == found["run"][0])
+    hypothesis = view.spec.predicted_hypothesis(max(view.tests, key=lambda domain: domain.length))
+    matrix = dependence_of(view.records, view.task, hypothesis).exact
+    cells = {(i, j): share for i, row in enumerate(matrix, 1) for j, share in enumerate(row, 1)}
+    exact = {place: 100 * float(share) for place, share in cells.items() if share is not None}
+    return DependenceCells({place: own.mean for place, own in spread(found, "i", "j").items()}, exact, hypothesis)

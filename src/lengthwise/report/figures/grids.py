@@ -13,7 +13,7 @@ from lengthwise.report.beyond import Candidate, candidates
 from lengthwise.report.figures.style import COLOURS, heat_map, small_multiples
 from lengthwise.report.leaderboard import leaderboard
 from lengthwise.report.queries import (
-    Cells,
+    DependenceCells,
     Seeds,
     agreement_beyond,
     dependence_cells,
@@ -29,10 +29,10 @@ MARKS = {True: " ✓", False: " ✗", None: ""}
 def dependence(views: Sequence[RunView]) -> Figure | None:
     """For each run: above, how often changing a digit of a changed a digit of the answer; below, exactly."""
     groups = grouped(views, _task_and_domain)
-    found = {name: (seeds.first, *dependence_cells(seeds)) for name, seeds in groups.items()}
+    found = {name: (seeds.first, dependence_cells(seeds)) for name, seeds in groups.items()}
 
-    def paint(above: Axes, below: Axes, shown: tuple[RunView, Cells, Cells]) -> None:
-        view, measured, exact = shown
+    def paint(above: Axes, below: Axes, shown: tuple[RunView, DependenceCells]) -> None:
+        view, (measured, exact, _) = shown
         # Up to the highest answer digit that ever changes.
         rows = range(1, 1 + max(i for cells in (measured, exact) for (i, _), share in cells.items() if share))
         columns = range(1, 1 + max(j for _, j in measured))
@@ -43,7 +43,7 @@ def dependence(views: Sequence[RunView]) -> Figure | None:
             axes.invert_xaxis()
             axes.axvline(view.train.length - 0.5, color=COLOURS[1], linestyle="--", linewidth=1.2)
 
-    groups = {name: shown for name, shown in found.items() if shown[1]}
+    groups = {name: shown for name, shown in found.items() if shown[1] is not None}
     x, y = "digit of a that is changed (1 = units)", ("measured:\nanswer digit", "exact:\nanswer digit")
     return small_multiples(groups, paint, x=x, y=y, height=1.3, stack=2, share=(True, False), scale="changed (%)")
 

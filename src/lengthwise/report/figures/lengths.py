@@ -36,6 +36,7 @@ from lengthwise.report.queries import (
     by_training_set,
     encoding_name,
     grouped,
+    having,
     row_label,
     single_lengths,
     spread,
@@ -80,9 +81,9 @@ def accuracy_by_length(views: Sequence[RunView]) -> Figure | None:
     measured = "measured, 95 % interval" + (", a dot for each run" if len(views) > len(groups) else "")
 
     def paint(axes: Axes, seeds: Seeds) -> None:
-        for k, points in enumerate(seeds.intervals()):
+        for k, run in enumerate(seeds.each()):
             shift = 0.2 * (k - (len(seeds.views) - 1) / 2)
-            draw_bars(axes, points, COLOURS[0], shift=shift, label=measured)
+            draw_bars(axes, run.intervals(), COLOURS[0], shift=shift, label=measured)
         rows = seeds.first.spec.predictions(single_lengths(seeds.first))
         exact = {row.domain.length: float(100 * row.accuracy) for row in rows if row.accuracy is not None}
         look = {"linestyle": "--", "linewidth": 0.7, "marker": "_", "markersize": 10, "zorder": 4}
@@ -101,8 +102,8 @@ def counterexample(views: Sequence[RunView]) -> Figure | None:
     def paint(axes: Axes, digit: int | None) -> None:
         what = {"kind": "exact"} if digit is None else {"kind": "digit", "i": digit}
         for (name, seeds), colour in zip(groups.items(), COLOURS, strict=False):
-            for points in seeds.intervals(**what):
-                draw_bars(axes, points, colour, "-", label=name)
+            for run in seeds.each():
+                draw_bars(axes, run.intervals(**what), colour, "-", label=name)
             length_axis(axes, seeds.first, shaded=False)
         if digit is not None:
             domains = single_lengths(next(iter(groups.values())).first)
@@ -152,7 +153,7 @@ def sums_by_chain(views: Sequence[RunView]) -> Figure | None:
             axes.step(list(points), cliff, where="mid", color=colour, linestyle=style, linewidth=1, label=name)
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
 
-    groups = _having("chain", grouped(views, _encoding_and_domain))
+    groups = having(grouped(views, _encoding_and_domain), "chain")
     x = "longest carry chain of a sum longer than trained"
     return small_multiples(groups, paint, x=x, y=RIGHT, legend="top")
 
@@ -193,10 +194,6 @@ def _by_encoding(views: Sequence[RunView], look: Callable[[RunView], tuple[str, 
 
 def _encoding_and_domain(view: RunView) -> str:
     return f"{encoding_name(view)}, {view.train}"
-
-
-def _having(kind: str, groups: dict[str, Seeds]) -> dict[str, Seeds]:
-    return {name: seeds for name, seeds in groups.items() if not seeds.records(kind).is_empty()}
 
 
 # Far beyond training -------------------------------------------------------------------------------------------
@@ -250,7 +247,7 @@ def pair_map(views: Sequence[RunView]) -> Figure | None:
 
 def first_wrong(views: Sequence[RunView]) -> Figure | None:
     """A panel for each encoding, a line for each length: in which tenth of the answer the first wrong digit is."""
-    groups = _having("first_wrong_tenth", grouped(views, encoding_name))
+    groups = having(grouped(views, encoding_name), "first_wrong_tenth")
     lengths = sorted({domain.length for seeds in groups.values() for domain in single_lengths(seeds.first)})
     colours = dict(zip(lengths, ordered_colours(len(lengths)), strict=True))
 
@@ -268,7 +265,7 @@ def first_wrong(views: Sequence[RunView]) -> Figure | None:
 
 def margin_by_length(views: Sequence[RunView]) -> Figure | None:
     """A panel for each encoding: the smallest margin along an answer, on average and in the lowest tenth."""
-    groups = _having("margin_mean", grouped(views, encoding_name))
+    groups = having(grouped(views, encoding_name), "margin_mean")
 
     def paint(axes: Axes, seeds: Seeds) -> None:
         theory_line(axes, 0)
@@ -286,7 +283,7 @@ def attention_by_length(views: Sequence[RunView]) -> Figure | None:
 
     What one seed's head 1 does, head 3 of another may do: no two runs are averaged, and colours go by rank.
     """
-    groups = _having("on_column", grouped(views, encoding_name))
+    groups = having(grouped(views, encoding_name), "on_column")
     panels = {title: panel for name, seeds in groups.items() for title, panel in _titled_heads(name, seeds)}
 
     def paint(axes: Axes, panel: tuple[Seeds, int, Sequence[int]]) -> None:

@@ -93,8 +93,9 @@ def small_multiples(
     for axes, (title, group) in zip(stacks, groups.items(), strict=True):
         paint(*axes, group)
         axes[0].set_title(title)
-        for ax in axes if limits and not scale else ():
-            set_limits(ax, *limits)
+        if limits and not scale:
+            for ax in axes:
+                set_limits(ax, *limits)
     for axes in stacks[-columns:]:
         # Above a hole in the last row, the panel that is then the lowest of its column shows its numbers.
         axes[-1].tick_params(labelbottom=True)

@@ -36,6 +36,7 @@ from lengthwise.report.queries import (
     Seeds,
     by_training_set,
     grouped,
+    having,
     row_label,
     single_lengths,
 )
@@ -105,7 +106,7 @@ def mixtures(view: RunView) -> list[Domain]:
 
 def own_digit_accuracy(views: Sequence[RunView]) -> Figure | None:
     """A panel for each row of a table: every digit, and the whole answer, on the training domain."""
-    groups = {name: seeds for name, seeds in grouped(views, row_label).items() if seeds.numbers("digit")}
+    groups = having(grouped(views, row_label), "digit")
     colours = ordered_colours(max(map(_answer_digits, groups.values()), default=0))
 
     def paint(axes: Axes, seeds: Seeds) -> None:
@@ -187,11 +188,10 @@ def r2_curve(seeds: Seeds, digit: int) -> Points:
 def _with_dynamics(views: Sequence[RunView]) -> tuple[dict[str, Seeds], list[int]]:
     """Training sets whose digits were explained, and digits up to where the longest trained sums reach: above, a
     trained model writes a constant."""
-    every = by_training_set(views)
-    measured = {name: seeds.numbers("r2", mode="decoded") for name, seeds in every.items()}
-    groups = {name: seeds for name, seeds in every.items() if measured[name]}
+    groups = having(by_training_set(views), "r2", "decoded")
     longest = 1 + max((seeds.first.train.length for seeds in groups.values()), default=0)
-    return groups, sorted({digit for digits in measured.values() for digit in digits if digit <= longest})
+    measured = {digit for seeds in groups.values() for digit in seeds.numbers("r2", mode="decoded")}
+    return groups, sorted(digit for digit in measured if digit <= longest)
 
 
 def learning_steps(views: Sequence[RunView]) -> Figure | None:
@@ -229,8 +229,11 @@ def _orders(seeds: Seeds) -> Iterator[LearningOrder]:
 def accuracy_plateaus(views: Sequence[RunView]) -> Figure | None:
     """A panel for each row that was not learned at once: every seed's accuracy on the training domain, over the
     predicted heights."""
+    rows = grouped((view for view in views if view.task.modulus is not None), row_label)
+    groups = {name: (seeds, stands) for name, seeds in rows.items() if (stands := _standstills(seeds))}
 
-    def paint(axes: Axes, seeds: Seeds) -> None:
+    def paint(axes: Axes, group: tuple[Seeds, list[tuple[Standstill, int]]]) -> None:
+        seeds, stands = group
         for run in seeds.each():
             percents = {step: point for step, point in run.own_accuracy().items() if step > 0}
             draw_training(axes, percents, marker="o", label="measured")
@@ -238,37 +241,33 @@ def accuracy_plateaus(views: Sequence[RunView]) -> Figure | None:
         for plateau in heights:
             height = float(100 * plateau.accuracy)
             axes.axhline(height, color=PALE, linewidth=0.7, zorder=0, label="predicted height")
-        for plateau, met in nearest_heights(seeds, heights).items():
+        for plateau, met in nearest_heights(stands, heights).items():
             _draw_height(axes, plateau, met)
         axes.set_yscale("log", nonpositive="clip")
         axes.set_yticks([1, 10, 100], ["1", "10", "100"])
         axes.minorticks_off()
 
-    rows = grouped((view for view in views if view.task.modulus is not None), row_label)
-    groups = {name: seeds for name, seeds in rows.items() if any(map(stands, seeds.each()))}
     y = "right answers on the training domain (%)"
     return small_multiples(groups, paint, x="step", y=y, columns=3, height=1.9, limits=HEIGHTS, legend="top")
 
 
-def stands(run: Seeds) -> list[Standstill]:
-    """Where accuracy on the training domain stands still."""
-    return standstills({step: point.mean / 100 for step, point in run.own_accuracy().items()}, _problems(run))
-
-
-def nearest_heights(seeds: Seeds, heights: Sequence[Plateau]) -> dict[Plateau, bool]:
-    """The predicted height nearest to each standstill, and whether some seed stands at it, within its error."""
-    found: dict[Plateau, bool] = {}
+def _standstills(seeds: Seeds) -> list[tuple[Standstill, int]]:
+    """Where accuracy on the training domain stands still, of every seed, and the number of problems measured."""
+    found: list[tuple[Standstill, int]] = []
     for run in seeds.each():
-        for stand in stands(run):
-            nearest = min(heights, key=lambda plateau: abs(float(plateau.accuracy) - stand.accuracy))
-            met = stand.is_at(float(nearest.accuracy), _problems(run))
-            found[nearest] = found.get(nearest, False) or met
+        problems = run.first.config["evaluation"]["interim_problems"]
+        accuracies = {step: point.mean / 100 for step, point in run.own_accuracy().items()}
+        found += [(stand, problems) for stand in standstills(accuracies, problems)]
     return found
 
 
-def _problems(run: Seeds) -> int:
-    """Of an evaluation during training."""
-    return run.first.config["evaluation"]["interim_problems"]
+def nearest_heights(stands: Sequence[tuple[Standstill, int]], heights: Sequence[Plateau]) -> dict[Plateau, bool]:
+    """The predicted height nearest to each standstill, and whether some stands at it, within its error."""
+    found: dict[Plateau, bool] = {}
+    for stand, problems in stands:
+        nearest = min(heights, key=lambda plateau: abs(float(plateau.accuracy) - stand.accuracy))
+        found[nearest] = found.get(nearest, False) or stand.is_at(float(nearest.accuracy), problems)
+    return found
 
 
 def _draw_height(axes: Axes, plateau: Plateau, met: bool) -> None:
@@ -321,8 +320,8 @@ def packing(views: Sequence[RunView]) -> Figure | None:
             if through_training:
                 draw_training(axes, seeds.own_accuracy(), COLOURS[k], label=name)
                 continue
-            for points in seeds.intervals():
-                draw_bars(axes, points, COLOURS[k], shift=0.2 * (k - 0.5))
+            for run in seeds.each():
+                draw_bars(axes, run.intervals(), COLOURS[k], shift=0.2 * (k - 0.5))
             length_axis(axes, seeds.first)
 
     trained = next((str(seeds.first.train) for seeds in groups.values()), "")

@@ -17,6 +17,7 @@ from plotly.offline import get_plotlyjs
 from lengthwise.arithmetic import Domain
 from lengthwise.records.files import replace_file
 from lengthwise.records.verdicts import FAILS, GATE, HOLDS, TOLERANCE, UNDECIDED, Verdict
+from lengthwise.report import words
 from lengthwise.report.collection import (
     COUNTED,
     NO_PREDICTION,
@@ -33,16 +34,6 @@ from lengthwise.report.page.plots import Plot, length_plots, setting_plots
 from lengthwise.report.queries import Point
 from lengthwise.report.run_tables import verdict_cells
 from lengthwise.report.tables import EXACT, percent
-from lengthwise.report.words import (
-    domain_words,
-    family_words,
-    grouped_predictions,
-    hypothesis_words,
-    joined_domains,
-    position_words,
-    positions_label,
-    task_words,
-)
 
 HERE = files("lengthwise.report.page")
 OPEN_QUESTIONS = 4
@@ -90,6 +81,7 @@ class Report:
         sections = [_section(question, plots) for question in self.questions]
         return environment.get_template("report.html").render(
             report=self,
+            words=words,
             counted=COUNTED,
             signs=SIGNS,
             classes=CLASSES,
@@ -117,24 +109,12 @@ def report_html(paths: Sequence[Path | str]) -> str:
 
 
 def _section(question: Question, plots: list[Plot]) -> dict[str, Any]:
-    spec, task = question.spec, question.spec.task
-
     def numbered(group: Sequence[Plot]) -> list[tuple[int, Plot]]:
         plots.extend(group)
         return list(enumerate(group, start=len(plots) - len(group)))
 
-    positions = position_words(spec.encoding)
-    layout = positions_label(spec.encoding, spec.layout).removeprefix(spec.encoding)
     return {
-        "title": f"{task_words(task)}, trained on {spec.train}, {positions}{layout}",
         "question": question,
-        "positions": positions,
-        "trained_on": domain_words(spec.train),
-        "tested_on": joined_domains(question.domains),
-        "theory": [
-            (joined_domains(row.domain for row in rows), hypothesis_words(rows[0].hypothesis, task), rows[0])
-            for rows in grouped_predictions(question.predictions.values())
-        ],
         "measured": list(_measured(question)),
         "plots": numbered(length_plots(question)),
         "settings": [
@@ -199,7 +179,6 @@ class Cell(NamedTuple):
 
 class VerdictRow(NamedTuple):
     question: Question
-    positions: str
     setting: Setting
     """Of the question's, with the runs of this row alone."""
     cells: list[Cell]
@@ -216,22 +195,16 @@ class VerdictTable(NamedTuple):
 def verdict_tables(asked: Sequence[Question]) -> list[VerdictTable]:
     tables: dict[tuple[str, tuple[Domain, ...]], list[VerdictRow]] = {}
     for question in asked:
-        spec = question.spec
         for setting in question.settings:
             # Those tested on the same domains; a run that is not finished stands alone.
             comparable = group_by(setting.runs, lambda run: (_domains(run), run.label if run.standing else ""))
             for (domains, _), runs in comparable.items():
                 cells = [verdict_cell(rows) for rows in zip(*(run.verdicts for run in runs), strict=True)]
-                row = VerdictRow(
-                    question,
-                    positions_label(spec.encoding, spec.layout),
-                    Setting(tuple(runs), setting.name),
-                    cells,
-                )
-                tables.setdefault((family_words(spec.task), domains), []).append(row)
+                row = VerdictRow(question, Setting(tuple(runs), setting.name), cells)
+                tables.setdefault((words.task_words(question.spec.task, "p"), domains), []).append(row)
     return [
-        VerdictTable(f"{words}, tested on {joined_domains(domains)}", domains, rows)
-        for (words, domains), rows in tables.items()
+        VerdictTable(f"{family}, tested on {words.joined_domains(domains)}", domains, rows)
+        for (family, domains), rows in tables.items()
     ]
 
 
@@ -242,10 +215,10 @@ def _domains(run: ShownRun) -> tuple[Domain, ...]:
 def verdict_cell(seeds: Sequence[Verdict]) -> Cell:
     """One test domain: the mean of seeds, and the lowest and highest."""
     shares = [row.accuracy.share for row in seeds]
-    words = {row.word or NO_PREDICTION for row in seeds}
+    found = {row.word or NO_PREDICTION for row in seeds}
     agreements = [100 * row.agreement.share for row in seeds if row.agreement is not None]
     return Cell(
-        word=words.pop() if len(words) == 1 else SEEDS_DIFFER,
+        word=found.pop() if len(found) == 1 else SEEDS_DIFFER,
         predicted=percent(seeds[0].expected, EXACT),
         measured=percent(fmean(shares)),
         reach=None if min(shares) == max(shares) else f"{percent(min(shares))} to {percent(max(shares))}",

@@ -77,7 +77,7 @@ function hover({ type, name, text }, { x, y }) {
 // The looks of a kind of trace, in the colours of the page.
 function looks(type) {
   if (type === "bar") return {};
-  if (type === "scatter") return { line: { color: colour("ink") }, error_y: { thickness: 1.5, width: 4 } };
+  if (type === "scatter") return { error_y: { thickness: 1.5, width: 4 } };
   const colorscale = [0, 1, 2].map((i) => [i / 2, colour(`heat-${i}`)]);
   const colorbar = { ticksuffix: " %", thickness: 10, outlinewidth: 0 };
   return { zmin: 0, zmax: 100, colorscale, colorbar, xgap: 1, ygap: 1 };
@@ -87,10 +87,10 @@ function themed(place, onPaper) {
   const plot = plots[Number(place.dataset.plot)];
   const visible = buttons(place).map((button) => button.ariaPressed === "true");
   const data = plot.data.map((trace, index) => {
-    const { line, error_y, ...look } = looks(trace.type);
+    const { error_y, ...look } = looks(trace.type);
     const made = { ...look, ...trace, hovertemplate: hover(trace, plot), visible: visible[index] ?? true };
     if (trace.marker) made.marker = { color: colour("ink"), ...trace.marker };
-    if (trace.line) made.line = { ...line, ...trace.line };
+    if (trace.line) made.line = { color: made.marker.color, ...trace.line };
     if (trace.error_y) made.error_y = { ...error_y, ...trace.error_y };
     return made;
   });

@@ -205,7 +205,7 @@ def _points_trace(domains: Sequence[Domain], name: str, points: dict[Domain, Poi
             "array": [round(max(0, one.high - one.mean), 4) for one in own],
             "arrayminus": [round(max(0, one.mean - one.low), 4) for one in own],
         },
-        "marker": {"color": colour(k), "symbol": symbol(k), "size": 9},
+        "marker": mark(k, 9),
         "text": [f"{domain}: {one.text} %" for domain, one in points.items()],
     }
 
@@ -272,14 +272,12 @@ def digits_at_the_end(question: Question, seeds: Seeds) -> Plot | None:
         for name, (share, k) in zip(domains, worst, strict=True)
         if share < 99
     ]
-    note = (
-        f"After training. Digit 1 is the last one, the ones place; each digit is judged alone. {_averaged(seeds)}"
+    words = Words(
+        "Right answers, digit by digit",
+        f"After training. Digit 1 is the last one, the ones place; each digit is judged alone. {_averaged(seeds)}",
+        f"Right digits, by test domain and digit. The worst: {', '.join(low) or 'all above 99 %'}.",
     )
-    alt = (
-        f"Share of right digits, by test domain and digit. The worst digits: {', '.join(low) or 'all above 99 %'}."
-    )
-    names = ("digit of the answer", TESTED, "tested on, digit")
-    return heat_map(cells, domains, places, names, Words("Right answers, digit by digit", note, alt))
+    return heat_map(cells, domains, places, ("digit of the answer", TESTED, "tested on, digit"), words)
 
 
 def digits_through_training(seeds: Seeds, domain: Domain) -> Plot | None:
@@ -305,8 +303,8 @@ def digits_through_training(seeds: Seeds, domain: Domain) -> Plot | None:
                 "name": f"digit {digit}",
                 "x": steps,
                 "y": _rounded(means),
-                "line": {"color": colour(k), "width": 2},
-                "marker": {"color": colour(k), "symbol": symbol(k), "size": 6},
+                "line": {"width": 2},
+                "marker": mark(k, 6),
             }
             for k, (digit, means) in enumerate(found.items())
         ],
@@ -324,12 +322,14 @@ def _averaged(seeds: Seeds) -> str:
 
 def dependence_plots(seeds: Seeds) -> list[Plot]:
     """Measured beside exact, where the records have an intervention."""
-    measured, exact = dependence_cells(seeds)
-    hypothesis = seeds.first.spec.predicted_hypothesis(max(seeds.first.tests, key=lambda domain: domain.length))
+    cells = dependence_cells(seeds)
+    if cells is None:
+        return []
     what = "How often an answer digit changes where one digit of the first operand is replaced."
+    same = f"The same, computed exactly for {cells.hypothesis}."
     found = [
-        _dependence(measured, "Which digits matter? Measured", what),
-        _dependence(exact, "Which digits matter? Theory", f"The same, computed exactly for {hypothesis}."),
+        _dependence(cells.measured, "Which digits matter? Measured", what),
+        _dependence(cells.exact, "Which digits matter? Theory", same),
     ]
     return [plot for plot in found if plot is not None]
 
@@ -428,13 +428,10 @@ def heat_map(
     return Plot(words=words, x=x, y=y, data=[trace], columns=(corner, *across), rows=table, height=height)
 
 
-def colour(index: int) -> str:
-    return COLOURS[index % len(COLOURS)]
-
-
-def symbol(index: int) -> str:
-    """Shapes go on where colours begin again."""
-    return SYMBOLS[(index + index // len(COLOURS)) % len(SYMBOLS)]
+def mark(k: int, size: int) -> dict[str, Any]:
+    """Of curve k: shapes go on where colours begin again."""
+    symbol = SYMBOLS[(k + k // len(COLOURS)) % len(SYMBOLS)]
+    return {"color": COLOURS[k % len(COLOURS)], "symbol": symbol, "size": size}
 
 
 def thinned(steps: Sequence[int], most: int) -> list[int]:

@@ -263,8 +263,7 @@ def test_a_verdict_is_never_colour_alone(html):
 
 
 def test_seeds_of_a_setting_share_a_row_and_a_config(asked, html):
-    table, _ = verdict_tables(asked)
-    alone, seeds = table.rows
+    (alone, seeds), _ = verdict_tables(asked).values()
     labels = [[run.label for run in row.setting.runs] for row in (alone, seeds)]
     assert labels == [["dropout"], ["s1", "s2", "s3"]]
     shares = [100 * measured(run, "D2") for run in seeds.setting.runs]
@@ -287,7 +286,7 @@ def test_seeds_that_differ_say_so(tmp_path):
     for seed, least in ((1, 1.0), (2, 0.5)):
         config, follows = ADD | {"seed": seed}, lambda domain, least=least: least if domain.length > 2 else 1.0
         synthetic_run(tmp_path, config, name=f"s{seed}", learned=lambda step, digit: 1.0, follows=follows)
-    ((row,),) = (table.rows for table in verdict_tables(shown(tmp_path)))
+    ((row,),) = verdict_tables(shown(tmp_path)).values()
     assert [cell.word for cell in row.cells] == ["holds", "holds", "seeds differ", "seeds differ"]
     assert row.cells[2].agreement == "75.00 (50.00 to 100)"
 

@@ -30,7 +30,7 @@ from lengthwise.report.collection import (
     questions,
     verdict_counts,
 )
-from lengthwise.report.page.plots import Plot, length_plots, setting_plots
+from lengthwise.report.page.plots import GLYPHS, Plot, length_plots, setting_plots
 from lengthwise.report.queries import Point
 from lengthwise.report.run_tables import verdict_cells
 from lengthwise.report.tables import EXACT, percent
@@ -84,6 +84,7 @@ class Report:
             words=words,
             counted=COUNTED,
             signs=SIGNS,
+            glyphs=GLYPHS,
             classes=CLASSES,
             tables=verdict_tables(self.questions),
             sections=sections,
@@ -184,15 +185,8 @@ class VerdictRow(NamedTuple):
     cells: list[Cell]
 
 
-class VerdictTable(NamedTuple):
-    """Settings of one family of tasks that were tested on the same domains."""
-
-    title: str
-    domains: tuple[Domain, ...]
-    rows: list[VerdictRow]
-
-
-def verdict_tables(asked: Sequence[Question]) -> list[VerdictTable]:
+def verdict_tables(asked: Sequence[Question]) -> dict[tuple[str, tuple[Domain, ...]], list[VerdictRow]]:
+    """A table for each family of tasks and list of test domains."""
     tables: dict[tuple[str, tuple[Domain, ...]], list[VerdictRow]] = {}
     for question in asked:
         for setting in question.settings:
@@ -202,10 +196,7 @@ def verdict_tables(asked: Sequence[Question]) -> list[VerdictTable]:
                 cells = [verdict_cell(rows) for rows in zip(*(run.verdicts for run in runs), strict=True)]
                 row = VerdictRow(question, Setting(tuple(runs), setting.name), cells)
                 tables.setdefault((words.task_words(question.spec.task, "p"), domains), []).append(row)
-    return [
-        VerdictTable(f"{family}, tested on {words.joined_domains(domains)}", domains, rows)
-        for (family, domains), rows in tables.items()
-    ]
+    return tables
 
 
 def _domains(run: ShownRun) -> tuple[Domain, ...]:

@@ -76,14 +76,6 @@ class Plot:
     limit: float | None = None
     """Percent, above which a prediction holds."""
 
-    @property
-    def legend(self) -> list[tuple[str, str, str]]:
-        """Name, colour and sign of each curve, where there are several."""
-        marks = [(trace["name"], trace["marker"]) for trace in self.data if len(self.data) > 1]
-        return [
-            (name, mark.get("color", "var(--ink)"), GLYPHS[mark.get("symbol", "square")]) for name, mark in marks
-        ]
-
     def as_json(self) -> dict[str, Any]:
         drawn = {key: value for key, value in vars(self).items() if key not in ("words", "columns", "rows")}
         return {**drawn, "table": {"columns": self.columns, "rows": self.rows}}

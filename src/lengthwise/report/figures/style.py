@@ -82,33 +82,41 @@ def small_multiples(
     if not groups:
         return None
     columns = min(columns, len(groups))
-    rows = stack * -(-len(groups) // columns)
-    figure = Figure(figsize=(WIDTH, rows * height + 0.4), layout="constrained")
-    grid = figure.subplots(rows, columns, sharex=share[0], sharey=share[1], squeeze=False)
-    stacks = [own for k in range(0, rows, stack) for own in zip(*grid[k : k + stack], strict=True)]
-    for axes in stacks[len(groups) :]:
-        for unused in axes:
-            unused.remove()
-    stacks = stacks[: len(groups)]
+    figure, stacks = _panels(len(groups), columns, stack, height, share)
     for axes, (title, group) in zip(stacks, groups.items(), strict=True):
         paint(*axes, group)
         axes[0].set_title(title)
         if limits and not scale:
             for ax in axes:
                 set_limits(ax, *limits)
-    for axes in stacks[-columns:]:
-        # Above a hole in the last row, the panel that is then the lowest of its column shows its numbers.
-        axes[-1].tick_params(labelbottom=True)
-    for axes in stacks[::columns] if stack > 1 else ():
-        for ax, name in zip(axes, y, strict=True):
-            ax.set_ylabel(name)
     figure.supxlabel(x)
-    figure.supylabel("" if stack > 1 else str(y))
+    if isinstance(y, str):
+        figure.supylabel(y)
+    else:
+        for axes in stacks[::columns]:
+            for ax, name in zip(axes, y, strict=True):
+                ax.set_ylabel(name)
     if scale:
         add_scale(figure, scale)
     if legend:
         add_legend(figure, legend)
     return figure
+
+
+def _panels(
+    count: int, columns: int, stack: int, height: float, share: tuple[Any, Any]
+) -> tuple[Figure, list[tuple[Axes, ...]]]:
+    """So many stacks of panels, row by row."""
+    rows = stack * -(-count // columns)
+    figure = Figure(figsize=(WIDTH, rows * height + 0.4), layout="constrained")
+    grid = figure.subplots(rows, columns, sharex=share[0], sharey=share[1], squeeze=False)
+    stacks = [own for k in range(0, rows, stack) for own in zip(*grid[k : k + stack], strict=True)]
+    for unused in (ax for axes in stacks[count:] for ax in axes):
+        unused.remove()
+    for axes in stacks[:count][-columns:]:
+        # Above a hole in the last row, the panel that is then the lowest of its column shows its numbers.
+        axes[-1].tick_params(labelbottom=True)
+    return figure, stacks[:count]
 
 
 def add_legend(figure: Figure, place: str) -> None:

@@ -98,7 +98,8 @@ def row_table(views: Sequence[RunView]) -> Table:
         verdicts = view.verdicts()
         counts, word = Counter(verdict.word for verdict in verdicts), row_verdict(verdicts)
         shown = f"[{STYLES[word]}]{word}[/]" if word else "–"
-        table.add_row(escape(view.name), f"{learned(view):.2f}", *(str(counts[w]) for w in WORDS), shown)
+        own = view.final_counts[str(view.train), TRUTH]
+        table.add_row(escape(view.name), percent(own.share), *(str(counts[w]) for w in WORDS), shown)
     return table
 
 
@@ -130,9 +131,9 @@ def record_table(records: Sequence[Record]) -> Table:
         if r.metric != "exact" or r.correct is None:
             continue
         low, high = interval(r.correct, r.total, r.selection == "enumerated")
-        share = f"{100 * r.correct / r.total:.2f}"
-        between = "whole domain" if r.selection == "enumerated" else f"{100 * low:.2f} – {100 * high:.2f}"
-        table.add_row(escape(r.domain), r.reference, r.mode, str(r.correct), str(r.total), share, between)
+        between = "whole domain" if r.selection == "enumerated" else f"{percent(low)} – {percent(high)}"
+        counts = str(r.correct), str(r.total), percent(r.correct / r.total)
+        table.add_row(escape(r.domain), r.reference, r.mode, *counts, between)
     return table
 
 
@@ -177,7 +178,7 @@ def detail_table(records: Sequence[Record]) -> Table:
             reference,
             f"{found['loss'].value:.4f}",
             f"{found['strong'].value:.4f}",
-            f"{100 * (found['weak'].correct or 0) / found['weak'].total:.2f}",
+            percent((found["weak"].correct or 0) / found["weak"].total),
             f"{max(outside):.1e}" if outside else "–",
             " ".join(digits),
         )

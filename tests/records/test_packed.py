@@ -16,7 +16,7 @@ from lengthwise.records.packed import open_run, pack, packed_runs, runs_below, u
 from lengthwise.records.schema import Record
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection
-from lengthwise.report.page.build import Report, report_html
+from lengthwise.report.page import Report, report_html
 
 ROOT = Path(__file__).parent.parent.parent
 ODD_NUMBERS = (0.1 + 0.2, 1e-7, 5e-324, 1e22, -0.0, 1.7976931348623157e308, 123456789.125, None)
@@ -122,7 +122,7 @@ def test_views_and_collections_are_the_same(live, packed):
 def test_a_report_of_packed_runs_is_that_of_their_folders(live, packed):
     folders = [live / "runs" / f"tiny-s{seed}" for seed in (1, 2)]
     assert report_html([packed / "tiny.json"]) == report_html(folders)
-    assert [run.label for run in Report.of([packed / "tiny.json" / "tiny-s2"]).found.runs] == ["tiny-s2"]
+    assert [run.label for run in Report.of([packed / "tiny.json" / "tiny-s2"]).runs] == ["tiny-s2"]
 
 
 def test_the_explorer_shows_packed_runs(live, packed):

@@ -19,11 +19,9 @@ from lengthwise.model.config import SIZES
 from lengthwise.records.verdicts import clopper_pearson
 from lengthwise.records.view import RunView
 from lengthwise.report.figures import FIGURES, save
-from lengthwise.report.figures.curves import Curves, band
-from lengthwise.report.figures.dynamics import correlations
-from lengthwise.report.figures.grids import agreement_beyond
-from lengthwise.report.figures.settings import NAMES
 from lengthwise.report.figures.style import COLOURS, GREY
+from lengthwise.report.figures.training import NAMES, correlations
+from lengthwise.report.queries import Seeds, agreement_beyond
 from lengthwise.theory.carries import r2_ceiling
 from lengthwise.theory.dependence import dependence_matrix
 from lengthwise.theory.hypotheses import Hypothesis
@@ -33,9 +31,21 @@ D4 = {"task": "add", "train": "D4", "test": "D1..6,D1+D2+D3+D4+D5+D6"}
 WATCHED = {**D4, "evaluation": {"digits": True, "dynamics": True}}
 
 
+def through_training(view, metric, domain, kind="value"):
+    """What the records say, line by line: a percentage, or a value, for each step."""
+    found = [r for r in view.records if (r.metric, r.domain, r.reference) == (metric, domain, "truth")]
+    return {r.step: r.value if kind == "value" else 100 * r.correct / r.total for r in found}
+
+
+def percents(view, domain):
+    return through_training(view, "exact", domain, "percent")
+
+
 def lines(axes, colour, *, through_training=True):
-    """The y data of the lines of a colour; theory's lines span the axes and have two points."""
-    found = [line for line in axes.lines if to_hex(line.get_color()).upper() == colour.upper()]
+    """The y data of the lines of a colour; theory's lines span the axes and have two points, entries of the legend
+    none."""
+    coloured = [line for line in axes.lines if to_hex(line.get_color()).upper() == colour.upper()]
+    found = [line for line in coloured if len(line.get_xdata())]
     return [list(line.get_ydata()) for line in found if (len(line.get_xdata()) > 2) == through_training]
 
 
@@ -161,7 +171,7 @@ def test_seeds_become_a_mean_and_a_band(tmp_path):
         for seed in (1, 2)
     ]
     axes = panel(FIGURES["accuracy-by-domain"].draw(views), "trained on D4")
-    each = [Curves(view).percent("exact", "D3") for view in views]
+    each = [percents(view, "D3") for view in views]
     mean = [(x + y) / 2 for x, y in zip(*(one.values() for one in each), strict=True)]
     drawn = [list(line.get_ydata()) for line in axes.lines]
     assert any(np.allclose(one, mean) for one in drawn if len(one) == len(mean))
@@ -171,19 +181,19 @@ def test_seeds_become_a_mean_and_a_band(tmp_path):
         assert np.isclose(at, low).any() and np.isclose(at, high).any()
 
 
-def test_bands_are_over_common_steps():
-    assert band([{0: 1.0, 10: 3.0, 20: 9.0}, {0: 2.0, 10: 1.0}]).__dict__ == {
-        "steps": [0, 10],
-        "mean": [1.5, 2.0],
-        "low": [1.0, 1.0],
-        "high": [2.0, 3.0],
-    }
+def test_bands_are_over_common_steps(tmp_path):
+    views = [synthetic_run(tmp_path, D4, name=f"s{seed}", steps=()) for seed in (1, 2, 3)]
+    for view, shares in zip(views, [{0: 0.1, 10: 0.3, 20: 0.9}, {0: 0.2, 10: 0.1}, {}], strict=True):
+        view.source.append([record_maker(view, step)("D3", share=share) for step, share in shares.items()])
+    seeds = Seeds(tuple(RunView(view.source) for view in views))
+    found = {step: tuple(point) for step, point in seeds.through_training(domain="D3").items()}
+    assert found == {0: pytest.approx((15, 10, 20)), 10: pytest.approx((20, 10, 30))}, "of runs that have any"
 
 
 def test_of_two_evaluations_at_a_step_the_later_one_counts(tmp_path):
     view = synthetic_run(tmp_path, D4, steps=(0,))
     view.source.append([record_maker(view, 0)("D3", share=0.25)])
-    assert Curves(RunView(view.source)).percent("exact", "D3") == {0: 25.0}
+    assert Seeds((RunView(view.source),)).through_training(domain="D3") == {0: (25.0, 25.0, 25.0)}
 
 
 def test_accuracy_by_domain_shows_truth_above_and_agreement_below(tmp_path):
@@ -213,15 +223,14 @@ def test_digits_of_a_modular_task_stop_at_the_answer_s_width(tmp_path):
     figure = FIGURES["digit-accuracy-modular-addition"].draw([view])
     (axes,) = figure.axes
     assert len(axes.lines) == 3 + 1, "three digits and the whole answer"
-    assert list(axes.lines[-1].get_ydata()) == list(Curves(view).percent("exact", "D2").values())
+    assert list(axes.lines[0].get_ydata()) == pytest.approx(list(percents(view, "D2").values()))
 
 
 def test_dynamics_have_each_digit_and_its_ceiling(tmp_path):
     view = synthetic_run(tmp_path, WATCHED, name="dynamics-D4-s1", learned=rising(150, apart=10))
     (axes,) = FIGURES["digit-dynamics"].draw([view]).axes
     drawn = [list(line.get_ydata()) for line in axes.lines if len(line.get_xdata()) > 2]
-    curves = Curves(view)
-    assert drawn == [list(curves.values(f"r2:{digit}").values()) for digit in range(1, 6)]
+    assert drawn == [list(through_training(view, f"r2:{digit}", "D4").values()) for digit in range(1, 6)]
     assert heights(axes) == sorted(float(r2_ceiling(view.train, digit)) for digit in range(1, 6))
 
 
@@ -231,11 +240,11 @@ def test_correlations_of_values_and_of_changes(tmp_path):
     for step in range(4):
         make = record_maker(view, 10 * step)
         view.source.append([make("D4", f"r2:{d}", mode="decoded", value=v[step]) for d, v in series.items()])
-    curves = Curves(RunView(view.source))
-    assert correlations(curves, 4, [2, 3, 4]) == {2: pytest.approx(correlation(series[4], series[2]))}
+    run = Seeds((RunView(view.source),))
+    assert correlations(run, 4, [2, 3, 4]) == {2: pytest.approx(correlation(series[4], series[2]))}
     changes = [np.diff(series[d]) for d in (4, 2)]
     expected = np.corrcoef(*changes)[0, 1]
-    assert correlations(curves, 4, [2, 3, 4], changes=True) == {2: pytest.approx(expected)}
+    assert correlations(run, 4, [2, 3, 4], changes=True) == {2: pytest.approx(expected)}
 
 
 def test_learning_order_shows_steps_and_what_was_never_learned(tmp_path):
@@ -244,7 +253,7 @@ def test_learning_order_shows_steps_and_what_was_never_learned(tmp_path):
 
     view = synthetic_run(tmp_path, WATCHED, name="dynamics-D4-s1", steps=(0, 100, 200, 300, 400), learned=learned)
     (axes,) = FIGURES["learning-order"].draw([view]).axes
-    (steps,) = [line for line in axes.lines if line.get_marker() == "o"]
+    (steps,) = [line for line in axes.lines if line.get_marker() == "o" and len(line.get_xdata())]
     assert list(zip(*steps.get_data(), strict=True)) == [(1, 100), (2, 200), (3, 300), (4, 400)]
     assert [list(line.get_xdata()) for line in axes.lines if line.get_marker() == "^"] == [[5]]
 
@@ -266,9 +275,10 @@ def test_scales_tell_sizes_and_samples_apart(tmp_path):
         (COLOURS[0], "--"),
         (COLOURS[1], "-"),
     }
-    drawn = {tuple(line.get_ydata()) for line in accuracies.lines}
-    assert drawn == {tuple(Curves(view).percent("exact", "D4").values()) for view in views}
-    assert [text.get_text() for text in figure.legends[0].get_texts()][:2] == ["nano", "mini"]
+    drawn = sorted(list(line.get_ydata()) for line in accuracies.lines)
+    assert drawn == [pytest.approx(one) for one in sorted(list(percents(view, "D4").values()) for view in views)]
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["nano,\n100,000 samples", "nano,\n200,000 samples", "mini,\n100,000 samples"]
 
 
 def test_sizes_are_the_model_s():
@@ -350,7 +360,7 @@ def test_regularization_grid_has_agreement_beyond_training(tmp_path):
         )
         for dropout, decay, share in [(0.0, 0.0, 0.2), (0.1, 0.0, 0.6), (0.0, 0.3, 0.4)]
     ]
-    assert [agreement_beyond(Curves(view)) for view in views] == [20, 60, 40]
+    assert [agreement_beyond(Seeds((view,))) for view in views] == [20, 60, 40]
     axes = panel(FIGURES["regularization"].draw(views), "add on D4")
     grid = np.ma.filled(axes.images[0].get_array().astype(float), np.nan)
     np.testing.assert_allclose(grid, [[20, 60], [40, np.nan]])

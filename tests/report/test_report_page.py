@@ -16,15 +16,23 @@ from lengthwise.cli import main
 from lengthwise.errors import InputError
 from lengthwise.records.verdicts import clopper_pearson
 from lengthwise.records.view import RunView
-from lengthwise.report.page import Report
-from lengthwise.report.page.answers import failures, length_map
-from lengthwise.report.page.dependence import dependence_figures
-from lengthwise.report.page.figure import COLOURS, SYMBOLS, colour, symbol
-from lengthwise.report.page.lengths import length_figures, spread
-from lengthwise.report.page.questions import questions
-from lengthwise.report.page.runs import find_runs
-from lengthwise.report.page.training import digit_figures, training_figures
-from lengthwise.report.page.verdict_table import verdict_tables
+from lengthwise.report.collection import find_runs, questions
+from lengthwise.report.page import Report, verdict_tables
+from lengthwise.report.page.plots import (
+    COLOURS,
+    SYMBOLS,
+    dependence_plots,
+    digits_at_the_end,
+    digits_through_training,
+    failure_plot,
+    length_map,
+    length_plots,
+    mark,
+    setting_plots,
+    spread_plot,
+    training_plots,
+)
+from lengthwise.report.queries import Seeds
 
 ROOT = Path(__file__).parent.parent.parent
 ADD = {"task": "add", "train": "D2", "test": "D1..4", "base": 4}
@@ -59,7 +67,16 @@ def _decode(view: RunView) -> None:
 
 @pytest.fixture(scope="module")
 def asked(folder):
-    return questions(find_runs([folder]).runs)
+    return shown(folder)
+
+
+def shown(*paths):
+    """The questions that the runs found there ask."""
+    return questions(find_runs(paths)[0])
+
+
+def seeds_of(setting):
+    return Seeds(tuple(run.view for run in setting.runs))
 
 
 def measured(run, domain, reference="truth", metric="exact", step=None):
@@ -81,13 +98,13 @@ def test_runs_that_differ_in_seed_alone_are_one_setting(asked):
         ["s1", "s2", "s3"],
     ]
     assert [setting.label for setting in add.settings] == ["dropout 0.5 (seed 0)", "dropout 0.0 (seeds 1, 2, 3)"]
-    assert (str(other.task), len(other.settings)) == ("add%7", 1)
+    assert (str(other.spec.task), len(other.settings)) == ("add%7", 1)
 
 
 def test_how_a_run_is_watched_sets_nothing_apart(tmp_path):
     for every in (100, 300):
         synthetic_run(tmp_path, ADD | {"training": {"evaluate_every": every}}, name=f"every{every}")
-    (question,) = questions(find_runs([tmp_path]).runs)
+    (question,) = shown(tmp_path)
     (setting,) = question.settings
     assert setting.label == "seed 0, 2 runs"
 
@@ -105,7 +122,7 @@ def test_verdicts_are_those_of_the_records(folder, asked):
 
 
 def test_accuracy_by_length(asked):
-    theory, alone, seeds = length_figures(asked[0])[0].data
+    theory, alone, seeds = length_plots(asked[0])[0].data
     domains = asked[0].domains
     assert theory["y"] == [100, 100, 0, 0]
     (run,) = asked[0].settings[0].runs
@@ -121,23 +138,23 @@ def test_accuracy_by_length(asked):
 
 
 def test_agreement_and_its_spread(asked):
-    agreement = length_figures(asked[0])[1].data[1]
+    agreement = length_plots(asked[0])[1].data[1]
     runs = asked[0].settings[1].runs
     mine = [measured(run, "D4", "truncated:2") for run in runs]
     assert agreement["y"][3] == pytest.approx(100 * sum(mine) / 3, abs=1e-3)
-    figure = spread(asked[0], asked[0].settings[1])
-    assert [trace["y"][3] for trace in figure.data] == pytest.approx([100 * share for share in mine])
-    assert spread(asked[0], asked[0].settings[0]) is None
+    plot = spread_plot(asked[0], asked[0].settings[1])
+    assert [trace["y"][3] for trace in plot.data] == pytest.approx([100 * share for share in mine])
+    assert spread_plot(asked[0], asked[0].settings[0]) is None
 
 
 def test_without_a_prediction_there_is_no_agreement(asked):
-    assert [figure.title for figure in length_figures(asked[1])] == ["How often is it right?"]
-    assert len(training_figures(asked[1], asked[1].settings[0])) == 1
+    assert [plot.words.title for plot in length_plots(asked[1])] == ["How often is it right?"]
+    assert len(training_plots(asked[1], seeds_of(asked[1].settings[0]))) == 1
 
 
 def test_heat_maps_through_training(asked):
     setting = asked[0].settings[1]
-    right, agreement = training_figures(asked[0], setting)
+    right, agreement = training_plots(asked[0], seeds_of(setting))
     (trace,) = agreement.data
     assert (trace["x"], trace["y"]) == (["0", "100", "200", "300"], ["D1", "D2", "D3", "D4"])
     for row, domain in enumerate(asked[0].domains):
@@ -149,48 +166,59 @@ def test_heat_maps_through_training(asked):
 
 def test_digits(asked):
     setting = asked[0].settings[1]
-    end, *curves = digit_figures(asked[0], setting)
-    assert [curve.title.rpartition(" ")[2] for curve in curves] == ["D2", "D4"]
+    seeds = seeds_of(setting)
+    end, curves = digits_at_the_end(asked[0], seeds), digits_through_training(seeds, asked[0].domains[3])
+    titles = [plot.words.title for group in setting_plots(asked[0], setting) for plot in group]
+    through = [title.rpartition(" ")[2] for title in titles if title.startswith("Digit by digit through training")]
+    assert through == ["D2", "D4"], "the training domain and the longest"
     places = end.data[0]["x"]
     mine = [measured(run, "D3", metric=f"digit:{places[1]}") for run in setting.runs]
     assert end.data[0]["z"][2][1] == pytest.approx(100 * sum(mine) / 3, abs=1e-3)
-    first = curves[1].data[0]
+    first = curves.data[0]
     mine = [measured(run, "D4", metric="digit:1", step=100) for run in setting.runs]
     assert (first["name"], first["y"][1]) == ("digit 1", pytest.approx(100 * sum(mine) / 3, abs=1e-3))
     # Digits at the last evaluation alone make no curve.
-    assert len(digit_figures(asked[0], asked[0].settings[0])) == 1
+    assert digits_through_training(seeds_of(asked[0].settings[0]), asked[0].domains[3]) is None
 
 
 def test_dependence_stands_beside_the_exact_one(asked):
-    found, exact = dependence_figures(asked[0].settings[1])
+    found, exact = dependence_plots(seeds_of(asked[0].settings[1]))
     assert (exact.data[0]["x"], exact.data[0]["y"]) == (["4", "3", "2", "1"], ["5", "4", "3", "2", "1"])
     # truncated:2: the top two digits of an operand are never read; in base 4, digit 1 carries with chance 5/12.
     assert [row[0] for row in exact.data[0]["z"]] == [0] * 5
     assert exact.data[0]["z"][3][3] == round(float(100 * Fraction(5, 12)), 3)
     assert found.data[0]["z"][3][3] == pytest.approx(exact.data[0]["z"][3][3], abs=0.1)
-    assert dependence_figures(asked[0].settings[0]) == []
+    assert dependence_plots(seeds_of(asked[0].settings[0])) == []
+
+
+def test_one_run_of_a_setting_is_enough_for_dependence(tmp_path):
+    for seed in (1, 2):
+        synthetic_run(tmp_path, ADD | {"seed": seed, "evaluation": {"dependence": seed == 2}}, name=f"s{seed}")
+    ((setting,),) = (question.settings for question in shown(tmp_path))
+    found, exact = dependence_plots(seeds_of(setting))
+    assert found.data[0]["z"][3][3] == pytest.approx(exact.data[0]["z"][3][3], abs=0.1)
 
 
 def test_failures_share_out_all_answers(asked):
-    figure = failures(asked[0].settings[1])
-    assert {trace["name"]: trace["y"][0] for trace in figure.data} == {
+    plot = failure_plot(seeds_of(asked[0].settings[1]))
+    assert {trace["name"]: trace["y"][0] for trace in plot.data} == {
         "right": 50,
         "not a number": 10,
         "wrong number of digits": 10,
         "first wrong at digit 1": 10,
         "first wrong at digit 3": 20,
     }
-    assert failures(asked[0].settings[0]) is None
+    assert failure_plot(seeds_of(asked[0].settings[0])) is None
 
 
 def test_a_map_of_both_lengths(asked):
-    (trace,) = length_map(asked[0].settings[1]).data
+    (trace,) = length_map(seeds_of(asked[0].settings[1])).data
     assert (trace["y"], trace["x"], trace["z"]) == (["1", "2"], ["1", "2", "3"], [[20, 30, 40], [30, 40, 50]])
-    assert length_map(asked[0].settings[0]) is None
+    assert length_map(seeds_of(asked[0].settings[0])) is None
 
 
 def test_curves_are_told_apart_far_beyond_the_number_of_colours():
-    looks = [(colour(i), symbol(i)) for i in range(len(COLOURS) * len(SYMBOLS))]
+    looks = [(mark(i, 9)["color"], mark(i, 9)["symbol"]) for i in range(len(COLOURS) * len(SYMBOLS))]
     assert len(set(looks)) == len(looks)
 
 
@@ -205,10 +233,10 @@ def unpacked(html, name):
 
 
 def test_every_plot_is_one_that_plotly_knows(html):
-    plots = json.loads(unpacked(html, "plots").replace('"INK"', '"#000"').replace('"HEAT"', '"Blues"'))
+    plots = json.loads(unpacked(html, "plots"))
     assert len(plots) == html.count('role="img"') > 10
     for plot in plots:
-        go.Figure(plot["data"], plot["layout"])
+        go.Figure(plot["data"])
 
 
 def test_every_figure_has_words_and_numbers(html):
@@ -235,8 +263,7 @@ def test_a_verdict_is_never_colour_alone(html):
 
 
 def test_seeds_of_a_setting_share_a_row_and_a_config(asked, html):
-    table, _ = verdict_tables(asked)
-    alone, seeds = table.rows
+    (alone, seeds), _ = verdict_tables(asked).values()
     labels = [[run.label for run in row.setting.runs] for row in (alone, seeds)]
     assert labels == [["dropout"], ["s1", "s2", "s3"]]
     shares = [100 * measured(run, "D2") for run in seeds.setting.runs]
@@ -259,7 +286,7 @@ def test_seeds_that_differ_say_so(tmp_path):
     for seed, least in ((1, 1.0), (2, 0.5)):
         config, follows = ADD | {"seed": seed}, lambda domain, least=least: least if domain.length > 2 else 1.0
         synthetic_run(tmp_path, config, name=f"s{seed}", learned=lambda step, digit: 1.0, follows=follows)
-    ((row,),) = (table.rows for table in verdict_tables(questions(find_runs([tmp_path]).runs)))
+    ((row,),) = verdict_tables(shown(tmp_path)).values()
     assert [cell.word for cell in row.cells] == ["holds", "holds", "seeds differ", "seeds differ"]
     assert row.cells[2].agreement == "75.00 (50.00 to 100)"
 
@@ -355,7 +382,7 @@ def test_a_run_that_is_not_finished_is_shown_with_its_status(tmp_path, capsys, s
     rows = re.findall(r'<tr><th scope="row"><a .*?</th>', page)
     assert [f'<small class="standing">{standing}</small>' in row for row in rows] == [False, True]
     assert f"Not finished: part ({standing})." in page and "Not finished: 1 of 2 runs." in page
-    part, whole = (run.verdicts for run in find_runs([tmp_path]).runs)
+    part, whole = (run.verdicts for run in find_runs([tmp_path])[0])
     assert [row.accuracy for row in part] == [row.accuracy for row in whole]
 
 
@@ -373,11 +400,12 @@ def test_rows_that_were_not_measured_are_not_drawn(tmp_path):
     """Two settings tested on other domains: neither has empty rows for the other's."""
     synthetic_run(tmp_path, ADD, name="long")
     synthetic_run(tmp_path, ADD | {"test": "D1..2", "model": {"dropout": 0.5}}, name="short")
-    (question,) = questions(find_runs([tmp_path]).runs)
+    (question,) = shown(tmp_path)
     rows = {
         setting.runs[0].label: [
-            figure.data[0]["y"]
-            for figure in (*training_figures(question, setting), *digit_figures(question, setting))
+            plot.data[0]["y"]
+            for seeds in [seeds_of(setting)]
+            for plot in (*training_plots(question, seeds), digits_at_the_end(question, seeds))
         ]
         for setting in question.settings
     }

@@ -25,7 +25,7 @@ class Report:
     """Print what was written as JSON."""
 
     def run(self) -> None:
-        from lengthwise.report.page.build import Report as Page
+        from lengthwise.report.page import Report as Page
 
         if not self.out.name:
             raise InputError(f"out {str(self.out)!r} is not a file name, such as report.html")
@@ -34,12 +34,12 @@ class Report:
         if self.json:
             content = {
                 "report": str(self.out),
-                "runs": [run.label for run in report.found.runs],
+                "runs": [run.label for run in report.runs],
                 "unfinished": {run.label: run.standing for run in report.unfinished},
-                "left_out": dict(report.found.left_out),
+                "left_out": dict(report.left_out),
                 "verdicts": report.counts,
             }
             return print(json.dumps(content, indent=2))
-        for one in report.found.left_out:
+        for one in report.left_out:
             print(f"left out {one}")
         return print(f"{self.out}: {report.summary}")

@@ -250,7 +250,7 @@ def judge(*, path: str) -> dict[str, Any]:
 
 def report(*, paths: list[str]) -> dict[str, Any]:
     """The report on some runs, as HTML."""
-    from lengthwise.report.page.build import report_html
+    from lengthwise.report.page import report_html
 
     return {"html": report_html([_readable(path) for path in paths])}
 

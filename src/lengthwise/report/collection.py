@@ -1,16 +1,25 @@
-"""What a results folder holds: finished runs by row and seed, and the notes that recipes left."""
+"""Which runs there are, and which belong together: those of a results folder, and those that a report shows."""
 
 import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from lengthwise.records.packed import notes, runs_below
+from lengthwise.arithmetic import Domain
+from lengthwise.errors import InputError
+from lengthwise.records.folder import RunSource
+from lengthwise.records.packed import is_packed, notes, runs_below
+from lengthwise.records.spec import RunSpec
+from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Verdict
 from lengthwise.records.view import RunView
+from lengthwise.theory.predict import Prediction
 
 if TYPE_CHECKING:
     import polars as pl
+
+T = TypeVar("T")
 
 TUNING_SEED = 0
 """Tables show seeds that nothing was tuned on."""
@@ -18,9 +27,29 @@ TUNING_SEED = 0
 RUN_NAME = re.compile(r".+-s\d+")
 """Runs of recipes; a run may have any other name."""
 
+ALLOWED = "run folders, packed results such as results/addition.json, and folders that hold some"
+UNFINISHED = ("running", "failed")
+
+# What says how a run is watched, not how it is trained.
+WATCHING = ("seed", "test", "evaluation", "training.evaluate_every", "training.checkpoint_every")
+
+NO_PREDICTION = "no prediction"
+COUNTED = {HOLDS: "hold", FAILS: "fail", UNDECIDED: "undecided", NO_PREDICTION: "without prediction"}
+"""Verdicts after a number: 18 hold."""
+
+
+def group_by(items: Iterable[T], key: Callable[[T], Any]) -> dict[Any, list[T]]:
+    """Items of one key together, in their order."""
+    groups: dict[Any, list[T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
 
 @dataclass(frozen=True)
 class Collection:
+    """What a results folder holds: finished runs, and the notes that recipes left."""
+
     folder: Path
 
     @cached_property
@@ -45,10 +74,7 @@ class Collection:
     def rows(self) -> dict[str, list[RunView]]:
         """Seeds of one row, under the name they share. Not by `question`: the config of a seed that an earlier
         version trained may lack what came later."""
-        grouped: dict[str, list[RunView]] = {}
-        for view in self.views:
-            grouped.setdefault(view.row, []).append(view)
-        return grouped
+        return group_by(self.views, lambda view: view.row)
 
     @cached_property
     def frame(self) -> "pl.DataFrame":
@@ -72,3 +98,171 @@ class Collection:
     def notes(self) -> dict[str, dict[str, Any]]:
         """What each recipe took: OUT/NAME.json."""
         return notes(self.folder)
+
+
+# What a report shows -------------------------------------------------------------------------------------------
+
+
+class ShownRun(NamedTuple):
+    view: RunView
+    label: str
+    step: int
+    """The evaluation that is shown as the last: the last whole one."""
+    verdicts: list[Verdict]
+    standing: str
+    """Why its numbers are not the last word; empty for a finished run."""
+    environment: Any
+
+
+class LeftOut(NamedTuple):
+    """A folder that has a config.json, yet is no run that can be shown."""
+
+    name: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.why}"
+
+
+def find_runs(paths: Sequence[Path]) -> tuple[list[ShownRun], list[LeftOut]]:
+    """The runs named, and those found inside folders that hold some."""
+    if not paths:
+        raise InputError(f"no run given: allowed are {ALLOWED}")
+    found = {run.path: run for path in paths for run in _runs(path)}
+    places = sorted(found)
+    shown: list[ShownRun] = []
+    left_out: list[LeftOut] = []
+    for place, name in zip(places, _labels(places), strict=True):
+        try:
+            shown.append(_shown(RunView(found[place]), name))
+        except (InputError, OSError) as error:
+            # The page may be sent to others: it names no place on this machine.
+            left_out.append(LeftOut(name, str(error).replace(f"{place}/", "")))
+    if not shown:
+        raise InputError(f"nothing to report: {'; '.join(map(str, left_out))}")
+    return shown, left_out
+
+
+def _runs(path: Path) -> list[RunSource]:
+    if not path.exists() and not is_packed(path.parent):
+        raise InputError(f"no folder {path}: allowed are {ALLOWED}")
+    found = runs_below(path.resolve())
+    if not found:
+        raise InputError(f"no run in {path}: a run folder has config.json and records.jsonl")
+    return found
+
+
+def _shown(view: RunView, label: str) -> ShownRun:
+    _ = view.spec
+    if not view.records:
+        raise InputError("it has no records yet")
+    step, verdicts = view.last_whole()
+    status, standing = view.source.status(), ""
+    if status in UNFINISHED or step < view.last_step:
+        why = status if status in UNFINISHED else "last evaluation cut short"
+        standing = f"{why}, shown as of step {step:,}"
+    return ShownRun(view, label, step, verdicts, standing, view.source.environment())
+
+
+def _labels(folders: Sequence[Path]) -> list[str]:
+    """The folders' names, with as many of the folders above as it takes to tell them apart.
+
+    >>> _labels([Path("/x/a/s1"), Path("/x/b/s1"), Path("/x/b/s2")])
+    ['a/s1', 'b/s1', 'b/s2']
+    """
+    depth = 1
+    while len({folder.parts[-depth:] for folder in folders}) < len(folders):
+        depth += 1
+    return ["/".join(folder.parts[-depth:]) for folder in folders]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Runs that were trained alike, but for the seed."""
+
+    runs: tuple[ShownRun, ...]
+    name: str
+    """What sets it apart from the question's other settings; empty where it is the only one."""
+
+    @property
+    def label(self) -> str:
+        seeds = sorted({run.view.seed for run in self.runs})
+        again = f", {len(self.runs)} runs" if len(self.runs) > len(seeds) else ""
+        named = f"seed{'' if len(seeds) == 1 else 's'} {', '.join(map(str, seeds))}{again}"
+        return f"{self.name} ({named})" if self.name else named
+
+
+@dataclass(frozen=True)
+class Question:
+    """Runs of one task, training domain, encoding and layout."""
+
+    number: int
+    settings: tuple[Setting, ...]
+
+    @property
+    def runs(self) -> list[ShownRun]:
+        return [run for setting in self.settings for run in setting.runs]
+
+    @property
+    def spec(self) -> RunSpec:
+        return self.runs[0].view.spec
+
+    @cached_property
+    def predictions(self) -> dict[Domain, Prediction]:
+        """Of every test domain that any of the runs has, the most tested list first."""
+        specs = sorted((run.view.spec for run in self.runs), key=lambda spec: -len(spec.tests))
+        return {row.domain: row for spec in specs for row in spec.predictions()}
+
+    @property
+    def domains(self) -> list[Domain]:
+        return list(self.predictions)
+
+    @property
+    def predicted(self) -> bool:
+        """Whether theory says something of any domain."""
+        return any(row.hypothesis is not None for row in self.predictions.values())
+
+    def in_training(self, domain: Domain) -> bool:
+        return self.spec.case(domain).in_distribution
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return verdict_counts(self.runs)
+
+
+def verdict_counts(runs: Iterable[ShownRun]) -> dict[str, int]:
+    words = [row.word or NO_PREDICTION for run in runs for row in run.verdicts]
+    return {word: words.count(word) for word in COUNTED}
+
+
+def questions(runs: Sequence[ShownRun]) -> list[Question]:
+    groups = group_by(sorted(runs, key=_order), lambda run: _order(run)[:-2])
+    return [Question(number, _settings(group)) for number, group in enumerate(groups.values(), start=1)]
+
+
+def _order(run: ShownRun) -> tuple[Any, ...]:
+    """What it asks, then its seed and its name."""
+    spec, task = run.view.spec, run.view.spec.task
+    asked = (task.operation, task.modulus or 0, task.base, spec.train.length, str(spec.train))
+    return (*asked, spec.encoding, spec.layout, spec.seed, run.label)
+
+
+def _settings(runs: Sequence[ShownRun]) -> tuple[Setting, ...]:
+    flat = {run.label: _flat(run.view.config) for run in runs}
+    first, *others = flat.values()
+    # A config of an earlier version lacks what came later; what only some have cannot be compared.
+    shared = [key for key in first if all(key in other for other in others) and not key.startswith(WATCHING)]
+    differing = [key for key in shared if any(other[key] != first[key] for other in others)]
+    groups = group_by(runs, lambda run: ", ".join(_named(key, flat[run.label][key]) for key in differing))
+    return tuple(Setting(tuple(group), name) for name, group in groups.items())
+
+
+def _named(key: str, value: Any) -> str:
+    return f"{key.rpartition('.')[2].replace('_', ' ')} {value}"
+
+
+def _flat(content: dict[str, Any], place: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in content.items():
+        flat |= _flat(value, f"{place}{key}.") if isinstance(value, dict) else {f"{place}{key}": value}
+    return flat

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
@@ -22,6 +23,7 @@ from lengthwise.records.verdicts import (
     interval,
 )
 from lengthwise.records.view import RunView
+from lengthwise.report.collection import group_by
 from lengthwise.report.tables import EXACT, new_table, percent
 
 STYLES = {HOLDS: "green", FAILS: "red", UNDECIDED: "yellow"}
@@ -36,27 +38,18 @@ LEGEND = (
 
 
 def verdict_table(rows: Sequence[Verdict], title: str | None = None) -> Table:
-    table = new_table(
-        "test on",
-        "computes",
-        "predicted",
-        "on these",
-        "measured",
-        "agrees",
-        "verdict",
-        title=title,
-    )
+    columns = ("test on", "computes", "predicted", "on these", "measured", "agrees", "verdict")
+    table = new_table(*columns, title=title)
     for row in rows:
-        table.add_row(
-            escape(str(row.prediction.domain)),
-            str(row.prediction.hypothesis or "no prediction"),
-            percent(row.expected, EXACT),
-            percent(row.coincides and row.coincides.share),
-            percent(row.accuracy.share),
-            percent(row.agreement and row.agreement.share),
-            verdict_text(row),
-        )
+        table.add_row(*map(escape, verdict_cells(row, "no prediction")), verdict_text(row))
     return table
+
+
+def verdict_cells(row: Verdict, no_prediction: str = "–") -> list[str]:
+    """The test domain, the function, and in percent: predicted, on these problems, measured, agreeing."""
+    shares = [one and one.share for one in (row.coincides, row.accuracy, row.agreement)]
+    named = str(row.prediction.domain), str(row.prediction.hypothesis or no_prediction)
+    return [*named, percent(row.expected, EXACT), *map(percent, shares)]
 
 
 def verdict_text(row: Verdict) -> str:
@@ -85,12 +78,10 @@ def verdict_json(row: Verdict) -> dict[str, Any]:
 def _measured_json(measured: Measured) -> dict[str, Any]:
     low, high = measured.interval
     return {
-        "correct": measured.correct,
-        "total": measured.total,
+        **asdict(measured),
         "percent": 100 * measured.share,
         "low": 100 * low,
         "high": 100 * high,
-        "enumerated": measured.enumerated,
     }
 
 
@@ -107,7 +98,8 @@ def row_table(views: Sequence[RunView]) -> Table:
         verdicts = view.verdicts()
         counts, word = Counter(verdict.word for verdict in verdicts), row_verdict(verdicts)
         shown = f"[{STYLES[word]}]{word}[/]" if word else "–"
-        table.add_row(escape(view.name), f"{learned(view):.2f}", *(str(counts[w]) for w in WORDS), shown)
+        own = view.final_counts[str(view.train), TRUTH]
+        table.add_row(escape(view.name), percent(own.share), *(str(counts[w]) for w in WORDS), shown)
     return table
 
 
@@ -139,33 +131,26 @@ def record_table(records: Sequence[Record]) -> Table:
         if r.metric != "exact" or r.correct is None:
             continue
         low, high = interval(r.correct, r.total, r.selection == "enumerated")
-        share = f"{100 * r.correct / r.total:.2f}"
-        between = "whole domain" if r.selection == "enumerated" else f"{100 * low:.2f} – {100 * high:.2f}"
-        table.add_row(escape(r.domain), r.reference, r.mode, str(r.correct), str(r.total), share, between)
+        between = "whole domain" if r.selection == "enumerated" else f"{percent(low)} – {percent(high)}"
+        counts = str(r.correct), str(r.total), percent(r.correct / r.total)
+        table.add_row(escape(r.domain), r.reference, r.mode, *counts, between)
     return table
 
 
 def failure_table(records: Sequence[Record]) -> Table:
     """How decoded answers fail: not even a number, of the wrong length, or wrong from some digit on."""
-    kinds = ("exact", "malformed", "wrong_length", "first_wrong")
-    decoded = [r for r in records if r.mode == "decoded" and r.metric.partition(":")[0] in kinds]
     table = new_table("decoded", "right", "malformed", "wrong length", "first wrong digit: answers")
-    for domain in dict.fromkeys(r.domain for r in decoded):
-        counts = {r.metric: r.correct or 0 for r in decoded if r.domain == domain}
-        digits = [
-            f"{metric.partition(':')[2]}: {count}"
-            for metric, count in counts.items()
-            if metric.startswith("first_wrong")
-        ]
-        table.add_row(
-            escape(domain),
-            str(counts["exact"]),
-            str(counts["malformed"]),
-            str(counts["wrong_length"]),
-            ", ".join(digits) or "–",
-        )
+    decoded = [record for record in records if record.mode == "decoded"]
+    for domain, own in group_by(decoded, lambda record: record.domain).items():
+        counts = {record.metric: record.correct or 0 for record in own}
+        if "malformed" in counts:
+            wrong = [f"{metric}: {n}" for metric, n in counts.items() if metric.startswith("first_wrong:")]
+            digits = ", ".join(wrong).replace("first_wrong:", "") or "–"
+            table.add_row(escape(domain), *(str(counts[way]) for way in WAYS), digits)
     return table
 
+
+WAYS = ("exact", "malformed", "wrong_length")
 
 DETAIL_LEGEND = (
     "Loss: cross-entropy per answer token, in nats. Probability: the mean one that the model gives the whole "
@@ -178,20 +163,22 @@ DETAIL_LEGEND = (
 def detail_table(records: Sequence[Record]) -> Table:
     """What one pass tells besides exact match: how sure a model is, how near, and digit by digit."""
     table = new_table("test on", "against", "loss", "probability", "within reach %", "outside", "digits")
-    for own in (r for r in records if r.metric == "strong"):
-        mine = {r.metric: r for r in records if (r.domain, r.reference) == (own.domain, own.reference)}
+    for (domain, reference), own in group_by(records, lambda r: (r.domain, r.reference)).items():
+        found = {record.metric: record for record in own}
+        if "strong" not in found:
+            continue
         digits = [
             f"{100 * r.correct / r.total:.0f}"
             for r in records
-            if r.domain == own.domain and r.metric.startswith("digit:") and r.correct is not None
+            if r.domain == domain and r.metric.startswith("digit:") and r.correct is not None
         ]
-        outside = [r.value for name, r in mine.items() if name.startswith("support:") and r.value is not None]
+        outside = [r.value for name, r in found.items() if name.startswith("support:") and r.value is not None]
         table.add_row(
-            escape(own.domain),
-            own.reference,
-            f"{mine['loss'].value:.4f}",
-            f"{own.value:.4f}",
-            f"{100 * (mine['weak'].correct or 0) / mine['weak'].total:.2f}",
+            escape(domain),
+            reference,
+            f"{found['loss'].value:.4f}",
+            f"{found['strong'].value:.4f}",
+            percent((found["weak"].correct or 0) / found["weak"].total),
             f"{max(outside):.1e}" if outside else "–",
             " ".join(digits),
         )

@@ -13,20 +13,14 @@ SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 SYMBOLS = {"add": "+", "mul": "×"}
 
 
-def family_words(task: Task) -> str:
-    """
-    >>> family_words(Task.parse("add%101", 6))
-    'Addition modulo p, base 6'
-    """
-    return _operation(task) + ("" if task.modulus is None else " modulo p") + _base(task)
+def task_words(task: Task, modulus: int | str | None = None) -> str:
+    """With its own modulus, or a letter for any.
 
-
-def task_words(task: Task) -> str:
+    >>> task_words(Task.parse("mul%51")), task_words(Task.parse("add%101", 6), "p")
+    ('Multiplication modulo 51', 'Addition modulo p, base 6')
     """
-    >>> task_words(Task.parse("mul%51"))
-    'Multiplication modulo 51'
-    """
-    return _operation(task) + ("" if task.modulus is None else f" modulo {task.modulus}") + _base(task)
+    of = "" if task.modulus is None else f" modulo {modulus or task.modulus}"
+    return _operation(task) + of + _base(task)
 
 
 def _operation(task: Task) -> str:

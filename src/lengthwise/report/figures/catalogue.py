@@ -1,8 +1,11 @@
 """Every figure by name, with its caption, the words for those who cannot see it, and the runs it is drawn from."""
 
-from lengthwise.report.figures import by_length, dynamics, grids, settings, through_training
+from lengthwise.report.figures import grids, training
+from lengthwise.report.figures import lengths as by_length
+from lengthwise.report.figures import training as dynamics
+from lengthwise.report.figures import training as settings
+from lengthwise.report.figures import training as through_training
 from lengthwise.report.figures.far_catalogue import FAR
-from lengthwise.report.figures.plateaus import PLATEAUS
 from lengthwise.report.figures.relative_catalogue import RELATIVE
 from lengthwise.report.figures.spec import FigureSpec
 
@@ -63,6 +66,21 @@ def _own_digits(family: str, words: str) -> FigureSpec:
         picture=through_training.own_digit_accuracy,
     )
 
+
+PLATEAUS = FigureSpec(
+    name="plateaus",
+    title="Where modular products stand still",
+    caption=(
+        "A panel for each modulus whose training stood still: dots are the share of right answers on the training "
+        "domain, one line a seed, on a logarithmic axis; pale lines are the exact accuracies of models that know "
+        "only part of an answer and guess the rest at best. Dotted is the one nearest to a standstill, orange if "
+        "the curve stands there within its error: such a model knows nothing yet, or all but one factor of the "
+        "modulus, or all but the operands' top digits."
+    ),
+    alt="Small panels of accuracy against training step on a logarithmic axis, with predicted heights as lines.",
+    runs=("modular-multiplication-",),
+    picture=training.accuracy_plateaus,
+)
 
 ALL = (
     *(_accuracy_by_length(family, words) for family, words in TABLES.items()),

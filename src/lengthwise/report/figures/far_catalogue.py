@@ -1,6 +1,7 @@
 """The figures of operands far longer than trained, each with its caption."""
 
-from lengthwise.report.figures import anatomy, far
+from lengthwise.report.figures import lengths as anatomy
+from lengthwise.report.figures import lengths as far
 from lengthwise.report.figures.spec import FigureSpec
 
 LENGTHS = {
@@ -53,8 +54,9 @@ def _margin(family: str) -> FigureSpec:
         caption=(
             "An answer is as safe as its weakest digit: the figure shows by how much the right digit there beats "
             "the best other one (in logits), on average over answers (blue) and in the worst tenth of them "
-            "(orange). Where a line falls below the dotted zero, answers are wrong: a slow fall with length means "
-            "that more digits bring more chances to fail, a sudden one that something breaks at that length."
+            "(orange), each with a band over seeds. Where a line falls below the dotted zero, answers are wrong: "
+            "a slow fall with length means that more digits bring more chances to fail, a sudden one that "
+            "something breaks at that length."
         ),
         alt="Smallest margin of an answer against operand length: the mean, the lowest tenth, and a line at zero.",
         runs=(f"{family}-",),

@@ -2,7 +2,9 @@
 
 from lengthwise.report import leaderboard as board
 from lengthwise.report.beyond import RESIDUES
-from lengthwise.report.figures import candidates, leaderboard, relative
+from lengthwise.report.figures import grids as candidates
+from lengthwise.report.figures import grids as leaderboard
+from lengthwise.report.figures import lengths as relative
 from lengthwise.report.figures.spec import FigureSpec
 from lengthwise.report.relative import ADDITION, JELASSI, PRODUCTS
 

@@ -1,18 +1,19 @@
-"""The one look of all figures: sizes, fonts, colours that colour-blind readers tell apart, and files to save."""
+"""The one look of all figures, drawn by matplotlib: panels, lines of seeds, heat maps, axes, and files to save."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 
-LineStyle = Literal["-", "--", ":", ""]
+from lengthwise.records.view import RunView
+from lengthwise.report.queries import Points, single_lengths
 
 WIDTH = 6.9
 """Inches: a page of two columns."""
@@ -23,29 +24,16 @@ LINE = 1.3
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 BLACK, GREY, PALE = "#000000", "#6B6B6B", "#E8E8E8"
 
-LOOK: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": 7.5,
-    "axes.titlesize": 8,
-    "axes.labelsize": 7.5,
-    "figure.labelsize": 7.5,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 7,
-    "legend.title_fontsize": 7,
-    "axes.linewidth": 0.6,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.major.size": 2.5,
-    "ytick.major.size": 2.5,
-    "lines.linewidth": LINE,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "legend.frameon": False,
-    "legend.handlelength": 1.8,
-    "svg.hashsalt": "lengthwise",  # ids inside an SVG are then the same each time
-    "savefig.dpi": 200,
+LOOK = Path(__file__).with_name("lengthwise.mplstyle")
+PERCENT = (-4.0, 104.0)
+"""Limits of an axis in percent: with room for marks at both ends."""
+LEGENDS: dict[str, dict[str, Any]] = {
+    "top": {"loc": "outside upper center", "columnspacing": 1.4},
+    "side": {"loc": "outside right center"},
 }
+
+CLOSEST = 1.3
+"""Of lengths on a logarithmic axis whose quotient is less, one alone is named: the names would touch."""
 
 
 @contextmanager
@@ -53,7 +41,7 @@ def look() -> Iterator[None]:
     """Figures are drawn, and saved, inside this."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(LOOK)
+        mpl.rc_file(LOOK, use_default_template=False)
         yield
 
 
@@ -67,61 +55,154 @@ def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
     return vector, pixels
 
 
-def panels(count: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
-    """A figure of `count` panels that share their axes, filled row by row; `height` is a row's."""
-    columns = min(columns, count)
-    figure, grid = _grid(-(-count // columns), columns, height)
-    every = [axes for row in grid for axes in row]
-    for unused in every[count:]:
-        unused.remove()
-    _tick_lowest(every[:count], columns)
-    return figure, every[:count]
+# Panels --------------------------------------------------------------------------------------------------------
 
 
-def paired_panels(
-    count: int, columns: int, height: float, *, share_heights: bool = True
-) -> tuple[Figure, list[tuple[Axes, Axes]]]:
-    """Two panels for each of `count` things, one above the other."""
-    columns = min(columns, count)
-    figure, grid = _grid(2 * -(-count // columns), columns, height, share_heights)
-    pairs = [pair for k in range(0, len(grid), 2) for pair in zip(grid[k], grid[k + 1], strict=True)]
-    for unused in pairs[count:]:
-        for axes in unused:
-            axes.remove()
-    _tick_lowest([below for _, below in pairs[:count]], columns)
-    return figure, pairs[:count]
+def small_multiples(
+    groups: Mapping[str, Any],
+    paint: Callable[..., object],
+    *,
+    x: str = "",
+    y: str | Sequence[str] = "",
+    columns: int = 4,
+    height: float = 1.35,
+    stack: int = 1,
+    share: tuple[Any, Any] = (True, "row"),
+    limits: tuple[float, float] | None = PERCENT,
+    legend: str = "",
+    scale: str = "",
+) -> Figure | None:
+    """A panel for each group under its name, that `paint(axes, group)` fills; None where there is no group.
+
+    `height` is a panel's, in inches. With `stack` 2, two panels stand one above the other for each group, `paint`
+    gets both, and `y` names each. `share` tells which panels have equal axes, across and upward; the latter have
+    `limits`, other than those of heat maps, whose colours `scale` names. The legend, at the `top` or the `side`,
+    has what is drawn with a label.
+    """
+    if not groups:
+        return None
+    columns = min(columns, len(groups))
+    figure, stacks = _panels(len(groups), columns, stack, height, share)
+    for axes, (title, group) in zip(stacks, groups.items(), strict=True):
+        paint(*axes, group)
+        axes[0].set_title(title)
+        if limits and not scale:
+            for ax in axes:
+                set_limits(ax, *limits)
+    figure.supxlabel(x)
+    if isinstance(y, str):
+        figure.supylabel(y)
+    else:
+        for axes in stacks[::columns]:
+            for ax, name in zip(axes, y, strict=True):
+                ax.set_ylabel(name)
+    if scale:
+        add_scale(figure, scale)
+    if legend:
+        add_legend(figure, legend)
+    return figure
 
 
-def side_by_side(height: float) -> tuple[Figure, tuple[Axes, Axes]]:
-    """Two panels of equal heights over different things."""
-    figure = Figure(figsize=(WIDTH, height + 0.4), layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=True)
-    return figure, (left, right)
-
-
-def separate_panels(count: int, height: float) -> tuple[Figure, list[Axes]]:
-    """Panels side by side that share no axis."""
-    figure = Figure(figsize=(WIDTH, height + 0.4), layout="constrained")
-    return figure, figure.subplots(1, count, squeeze=False)[0].tolist()
-
-
-def square_panels(count: int, side: float) -> tuple[Figure, list[Axes]]:
-    """Square panels side by side that share no axis, with room for a scale at the right: as wide as they need."""
-    size = count * (side + 0.5) + 0.75, side + 0.6
-    figure = Figure(figsize=size, layout="compressed")
-    return figure, figure.subplots(1, count, squeeze=False, subplot_kw={"box_aspect": 1})[0].tolist()
-
-
-def _grid(rows: int, columns: int, height: float, share_heights: bool = True) -> tuple[Figure, list[list[Axes]]]:
+def _panels(
+    count: int, columns: int, stack: int, height: float, share: tuple[Any, Any]
+) -> tuple[Figure, list[tuple[Axes, ...]]]:
+    """So many stacks of panels, row by row."""
+    rows = stack * -(-count // columns)
     figure = Figure(figsize=(WIDTH, rows * height + 0.4), layout="constrained")
-    sharey = "row" if share_heights else False
-    return figure, figure.subplots(rows, columns, sharex=True, sharey=sharey, squeeze=False).tolist()
+    grid = figure.subplots(rows, columns, sharex=share[0], sharey=share[1], squeeze=False)
+    stacks = [own for k in range(0, rows, stack) for own in zip(*grid[k : k + stack], strict=True)]
+    for unused in (ax for axes in stacks[count:] for ax in axes):
+        unused.remove()
+    for axes in stacks[:count][-columns:]:
+        # Above a hole in the last row, the panel that is then the lowest of its column shows its numbers.
+        axes[-1].tick_params(labelbottom=True)
+    return figure, stacks[:count]
 
 
-def _tick_lowest(axes: Sequence[Axes], columns: int) -> None:
-    """Above a hole in the last row, the panel that is then the lowest of its column shows its numbers."""
-    for ax in axes[-columns:]:
-        ax.tick_params(labelbottom=True)
+def add_legend(figure: Figure, place: str) -> None:
+    """Each label once, whatever panels it is in."""
+    found = [ax.get_legend_handles_labels() for ax in figure.axes]
+    entries = {label: handle for handles, labels in found for handle, label in zip(handles, labels, strict=True)}
+    columns = len(entries) if place == "top" else 1
+    figure.legend(list(entries.values()), list(entries), ncols=columns, **LEGENDS[place])
+
+
+def add_scale(figure: Figure, label: str) -> None:
+    """What the colours of all heat maps mean."""
+    maps = [found for ax in figure.axes for found in (*ax.images, *ax.collections)]
+    figure.colorbar(maps[0], ax=figure.axes, label=label, shrink=0.7, aspect=25, pad=0.02)
+
+
+# What is drawn in a panel --------------------------------------------------------------------------------------
+
+
+def draw(
+    axes: Axes,
+    points: Points,
+    colour: str = COLOURS[0],
+    style: str = "-",
+    *,
+    width: float = LINE,
+    **more: Any,
+) -> None:
+    """Seeds as their mean, with a band from the lowest to the highest."""
+    mean, low, high = np.array([*points.values()]).reshape(-1, 3).T
+    look = {"color": colour, "linestyle": style, "linewidth": width, "markersize": width + 1.2, **more}
+    axes.plot(list(points), mean, **look)
+    if (low < high).any():
+        axes.fill_between(list(points), low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+def draw_training(axes: Axes, points: Points, *look: Any, **more: Any) -> None:
+    """Seeds by training step: 1k for a thousand, as there is room for few characters."""
+    draw(axes, points, *look, **more)
+    axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10], integer=True))
+    axes.xaxis.set_major_formatter(lambda step, _: f"{step / 1000:g}k" if step >= 1000 else f"{step:g}")
+
+
+def draw_bars(
+    axes: Axes, points: Points, colour: str, style: str = "", *, shift: float = 0, label: str = ""
+) -> None:
+    """Dots, each with a bar from the lowest to the highest; `shift` moves them aside, so that all can be seen."""
+    mean, low, high = np.array([*points.values()]).reshape(-1, 3).T
+    look = {"color": colour, "linestyle": style, "marker": "o", "markersize": 3, "linewidth": 1}
+    ends = np.maximum(0, [mean - low, high - mean])
+    axes.errorbar([x + shift for x in points], mean, yerr=ends, elinewidth=0.9, **look)
+    entry(axes, label, **look)
+
+
+def heat_map(
+    axes: Axes,
+    cells: Mapping[tuple[Any, Any], float],
+    rows: Sequence[Any],
+    columns: Sequence[Any],
+    *,
+    texts: Mapping[tuple[Any, Any], str] | None = None,
+    upward: bool = False,
+) -> None:
+    """Percentages by row and column, with texts in them; unknown ones are grey. The first row is at the top, or,
+    where rows count upward, at the bottom."""
+    grid = np.array([[cells.get((row, column), np.nan) for column in columns] for row in rows])
+    axes.set_facecolor(PALE)
+    axes.imshow(grid, cmap=blues(), vmin=0, vmax=100, aspect="auto", origin="lower" if upward else "upper")
+    for ticks, names in ((axes.set_xticks, columns), (axes.set_yticks, rows)):
+        ticks(range(len(names)), [f"{name:g}" if isinstance(name, float) else str(name) for name in names])
+    for (row, column), text in (texts or {}).items():
+        if row in rows:
+            ink = "white" if cells[row, column] > 50 else "black"
+            place = columns.index(column), rows.index(row)
+            axes.text(*place, text, ha="center", va="center", fontsize=6, color=ink)
+
+
+def theory_line(axes: Axes, height: float, colour: str = GREY, label: str = "") -> None:
+    """Where theory says that a curve ends."""
+    axes.axhline(height, color=colour, linestyle=(0, (1, 1.5)), linewidth=1, zorder=1)
+    entry(axes, label, color=GREY, linestyle=":")
+
+
+def entry(axes: Axes, label: str, **look: Any) -> None:
+    """An entry of the legend alone."""
+    axes.plot([], [], label=label, **look)
 
 
 def ordered_colours(count: int) -> list[str]:
@@ -135,49 +216,44 @@ def blues() -> Colormap:
     return LinearSegmentedColormap.from_list("shares", ["#FFFFFF", COLOURS[4], COLOURS[0], "#00436B"])
 
 
-def step_axis(axes: Axes) -> None:
-    """1k for a thousand steps: room for few characters."""
-    axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10], integer=True))
-    axes.xaxis.set_major_formatter(lambda step, _: f"{step / 1000:g}k" if step >= 1000 else f"{step:g}")
+# Axes ----------------------------------------------------------------------------------------------------------
 
 
-def percent_axis(axes: Axes) -> None:
-    axes.set_ylim(-4, 104)
-    axes.set_yticks([0, 50, 100])
+def set_limits(axes: Axes, low: float, high: float) -> None:
+    axes.set_ylim(low, high)
+    if (low, high) == PERCENT:
+        axes.set_yticks([0, 50, 100])
 
 
-def theory_line(axes: Axes, height: float, colour: str = GREY) -> None:
-    """Where theory says that a curve ends."""
-    axes.axhline(height, color=colour, linestyle=(0, (1, 1.5)), linewidth=1, zorder=1)
+def length_axis(axes: Axes, view: RunView, *, shaded: bool = True) -> None:
+    """Every length tested, those of training shaded."""
+    lengths = [domain.length for domain in single_lengths(view)]
+    axes.set_xlim(min(lengths) - 0.6, max(lengths) + 0.6)
+    if len(lengths) < 12:
+        axes.set_xticks(lengths)
+    for part in view.train.parts if shaded else ():
+        axes.axvspan(part.length - 0.5, part.length + 0.5, color=PALE, linewidth=0, zorder=0)
 
 
-def outer_labels(figure: Figure, horizontal: str, vertical: str) -> None:
-    """One name for each axis that all panels share."""
-    figure.supxlabel(horizontal)
-    figure.supylabel(vertical)
+def far_axis(axes: Axes, view: RunView) -> None:
+    """Lengths on a logarithmic axis, those of training shaded."""
+    lengths = [domain.length for domain in single_lengths(view)]
+    named, first = far_apart(lengths), min(lengths) / 1.35
+    axes.set_xscale("log")
+    axes.set_xticks(lengths, [str(length) if length in named else "" for length in lengths])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlim(first, max(lengths) * 1.2)
+    axes.axvspan(first, view.train.length, color=PALE, linewidth=0, zorder=0)
 
 
-def nested_widths(count: int) -> list[float]:
-    """For lines that may coincide: each is thinner than the one drawn before it, which then shows around it."""
-    return [LINE + 0.9 * k for k in reversed(range(count))]
+def far_apart(lengths: Sequence[int]) -> list[int]:
+    """From the longest down, those that are far enough from the one named before.
 
-
-def marker_size(width: float) -> float:
-    """So that the marker stands out from a line of that width."""
-    return width + 1.2
-
-
-def key(
-    label: str, colour: str = GREY, style: LineStyle = "-", marker: str = "", *, width: float = LINE
-) -> Line2D:
-    """An entry of a legend."""
-    look = {"marker": marker, "markersize": max(4, marker_size(width)), "linewidth": width}
-    return Line2D([], [], color=colour, linestyle=style, label=label, **look)
-
-
-def side_legend(figure: Figure, handles: Sequence[Line2D], title: str | None = None) -> None:
-    figure.legend(handles=list(handles), title=title, loc="outside right center")
-
-
-def top_legend(figure: Figure, handles: Sequence[Line2D]) -> None:
-    figure.legend(handles=list(handles), loc="outside upper center", ncols=len(handles), columnspacing=1.4)
+    >>> far_apart([20, 30, 40, 50, 100])
+    [100, 50, 30, 20]
+    """
+    named = [lengths[-1]]
+    for length in reversed(lengths):
+        if named[-1] / length >= CLOSEST:
+            named.append(length)
+    return named

@@ -1,5 +1,226 @@
-"""A report of runs as one HTML page that opens offline."""
+"""The report of runs: one HTML page that opens offline, with everything in it, made from run folders alone."""
 
-from lengthwise.report.page.build import Report, report_html
+import base64
+import gzip
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from importlib.resources import files
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
 
-__all__ = ["Report", "report_html"]
+from jinja2 import Environment, PackageLoader
+from plotly.offline import get_plotlyjs
+
+from lengthwise.arithmetic import Domain
+from lengthwise.records.files import replace_file
+from lengthwise.records.verdicts import FAILS, GATE, HOLDS, TOLERANCE, UNDECIDED, Verdict
+from lengthwise.report import words
+from lengthwise.report.collection import (
+    COUNTED,
+    NO_PREDICTION,
+    LeftOut,
+    Question,
+    Setting,
+    ShownRun,
+    find_runs,
+    group_by,
+    questions,
+    verdict_counts,
+)
+from lengthwise.report.page.plots import GLYPHS, Plot, length_plots, setting_plots
+from lengthwise.report.queries import Point
+from lengthwise.report.run_tables import verdict_cells
+from lengthwise.report.tables import EXACT, percent
+
+HERE = files("lengthwise.report.page")
+OPEN_QUESTIONS = 4
+"""So many questions are shown unfolded; with more, a reader chooses."""
+
+SEEDS_DIFFER = "seeds differ"
+SIGNS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?", SEEDS_DIFFER: "≠", NO_PREDICTION: "–"}
+CLASSES = {word: word for word in SIGNS} | {SEEDS_DIFFER: UNDECIDED, NO_PREDICTION: "open"}
+
+
+@dataclass(frozen=True)
+class Report:
+    runs: list[ShownRun]
+    left_out: list[LeftOut]
+
+    @classmethod
+    def of(cls, paths: Sequence[Path | str]) -> "Report":
+        """On these run folders, or on those inside these folders."""
+        return cls(*find_runs([Path(path) for path in paths]))
+
+    @cached_property
+    def questions(self) -> list[Question]:
+        return questions(self.runs)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return verdict_counts(self.runs)
+
+    @property
+    def unfinished(self) -> list[ShownRun]:
+        return [run for run in self.runs if run.standing]
+
+    @property
+    def summary(self) -> str:
+        runs, unfinished = len(self.runs), len(self.unfinished)
+        counts = [f"{count} {COUNTED[word]}" for word, count in self.counts.items() if count]
+        note = f" ({unfinished} not finished)" if unfinished else ""
+        return f"{runs} run{'s' * (runs > 1)}{note}, {', '.join(counts)}"
+
+    def html(self) -> str:
+        loader = PackageLoader("lengthwise.report.page", ".")
+        environment = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+        # The page's script draws one when it comes into view, and writes its numbers down when these are unfolded.
+        plots: list[Plot] = []
+        sections = [_section(question, plots) for question in self.questions]
+        return environment.get_template("report.html").render(
+            report=self,
+            words=words,
+            counted=COUNTED,
+            signs=SIGNS,
+            glyphs=GLYPHS,
+            classes=CLASSES,
+            tables=verdict_tables(self.questions),
+            sections=sections,
+            unfolded=len(sections) <= OPEN_QUESTIONS,
+            tolerance=f"{100 * (1 - TOLERANCE):g}",
+            gate=f"{100 * GATE:g}",
+            full_rows=full_rows,
+            setups=group_by(self.runs, lambda run: json.dumps([run.view.spec.question, run.environment])).values(),
+            settings_of=_settings_of,
+            style=HERE.joinpath("style.css").read_text(),
+            script=HERE.joinpath("plots.js").read_text(),
+            plotly=packed_plotly(),
+            plots=packed(json.dumps([plot.as_json() for plot in plots], separators=(",", ":"))),
+        )
+
+    def write(self, path: Path) -> None:
+        html = self.html()
+        replace_file(path, lambda aside: aside.write_text(html, encoding="utf-8"))
+
+
+def report_html(paths: Sequence[Path | str]) -> str:
+    return Report.of(paths).html()
+
+
+def _section(question: Question, plots: list[Plot]) -> dict[str, Any]:
+    def numbered(group: Sequence[Plot]) -> list[tuple[int, Plot]]:
+        plots.extend(group)
+        return list(enumerate(group, start=len(plots) - len(group)))
+
+    return {
+        "question": question,
+        "measured": list(_measured(question)),
+        "plots": numbered(length_plots(question)),
+        "settings": [
+            (setting, [numbered(group) for group in setting_plots(question, setting)])
+            for setting in question.settings
+        ],
+    }
+
+
+def _measured(question: Question) -> Iterator[str]:
+    """Sentences on what came out."""
+    runs, counts = question.runs, question.counts
+    judged = sum(counts.values()) - counts[NO_PREDICTION]
+    if judged:
+        yield f"{counts[HOLDS]} of {judged} predictions hold."
+    trained = [run.view.history("exact", run.view.train)[run.step] for run in runs]
+    yield f"{_between([(record.correct or 0) / record.total for record in trained])} right on the training domain."
+    unfinished = [f"{run.label} ({run.standing})" for run in runs if run.standing]
+    if unfinished:
+        yield f"Not finished: {'; '.join(unfinished)}."
+    short = [run.label for run in runs if not run.view.converged_at(run.step)]
+    if short:
+        yield f"Not yet surely at {100 * GATE:g} % there, so nothing is decided by: {', '.join(short)}."
+    agreements = [row.agreement.share for run in runs for row in run.verdicts if row.agreement is not None]
+    if agreements:
+        yield f"The answer was the predicted function's on {_between(agreements)} of problems, by test domain."
+
+
+def _between(shares: Sequence[float]) -> str:
+    low, high = percent(min(shares)), percent(max(shares))
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def _settings_of(run: ShownRun) -> list[tuple[str, str]]:
+    """What a run folder says of itself, for the end of the page."""
+    found = {"config.json": run.view.config, "environment.json": run.environment}
+    return [(name, json.dumps(content, indent=2)) for name, content in found.items() if content is not None]
+
+
+@lru_cache(maxsize=1)
+def packed_plotly() -> str:
+    """plotly.js, compressed to a third."""
+    return packed(get_plotlyjs())
+
+
+def packed(text: str) -> str:
+    """Compressed; the page unpacks it when it first draws."""
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+
+
+# The verdicts at the top: tables of settings by test domain, all seeds of one together --------------------------
+
+
+class Cell(NamedTuple):
+    word: str
+    predicted: str
+    measured: str
+    reach: str | None
+    """From the lowest to the highest of seeds that differ."""
+    agreement: str | None
+
+
+class VerdictRow(NamedTuple):
+    question: Question
+    setting: Setting
+    """Of the question's, with the runs of this row alone."""
+    cells: list[Cell]
+
+
+def verdict_tables(asked: Sequence[Question]) -> dict[tuple[str, tuple[Domain, ...]], list[VerdictRow]]:
+    """A table for each family of tasks and list of test domains."""
+    tables: dict[tuple[str, tuple[Domain, ...]], list[VerdictRow]] = {}
+    for question in asked:
+        for setting in question.settings:
+            # Those tested on the same domains; a run that is not finished stands alone.
+            comparable = group_by(setting.runs, lambda run: (_domains(run), run.label if run.standing else ""))
+            for (domains, _), runs in comparable.items():
+                cells = [verdict_cell(rows) for rows in zip(*(run.verdicts for run in runs), strict=True)]
+                row = VerdictRow(question, Setting(tuple(runs), setting.name), cells)
+                tables.setdefault((words.task_words(question.spec.task, "p"), domains), []).append(row)
+    return tables
+
+
+def _domains(run: ShownRun) -> tuple[Domain, ...]:
+    return tuple(row.prediction.domain for row in run.verdicts)
+
+
+def verdict_cell(seeds: Sequence[Verdict]) -> Cell:
+    """One test domain: the mean of seeds, and the lowest and highest."""
+    shares = [row.accuracy.share for row in seeds]
+    found = {row.word or NO_PREDICTION for row in seeds}
+    agreements = [100 * row.agreement.share for row in seeds if row.agreement is not None]
+    return Cell(
+        word=found.pop() if len(found) == 1 else SEEDS_DIFFER,
+        predicted=percent(seeds[0].expected, EXACT),
+        measured=percent(fmean(shares)),
+        reach=None if min(shares) == max(shares) else f"{percent(min(shares))} to {percent(max(shares))}",
+        agreement=Point.of(agreements).text if agreements else None,
+    )
+
+
+def full_rows(run: ShownRun) -> list[list[str]]:
+    """Every number behind the verdicts of a run."""
+    rows = [(row, row.accuracy, row.word or NO_PREDICTION) for row in run.verdicts]
+    return [
+        [*verdict_cells(row), f"{own.total:,}{', all' if own.enumerated else ''}", f"{SIGNS[word]} {word}"]
+        for row, own, word in rows
+    ]

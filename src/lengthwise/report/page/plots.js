@@ -3,6 +3,7 @@
 let plots = [];
 const drawn = new Set();
 const paperWidth = 660;
+const mostTicks = 14;
 
 async function unpack(text) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
@@ -38,23 +39,73 @@ function buttons(place) {
 // How many of these names stand side by side below a heat map, whose other parts take 110 pixels.
 function roomFor(names, width) {
   const longest = Math.max(...names.map((name) => name.length));
-  return Math.max(2, Math.floor((width - 110) / (7 * longest + 6)));
+  return Math.max(2, Math.min(longest > 2 ? 8 : mostTicks, Math.floor((width - 110) / (7 * longest + 6))));
+}
+
+// Heat maps have names on both axes, rows from the top down as in a table.
+function heatAxes({ data }, width) {
+  const category = { type: "category", showgrid: false };
+  return [{ ...category, nticks: roomFor(data[0].x, width) }, { ...category, autorange: "reversed" }];
+}
+
+// Other plots go up to 100 %, with room for marks at both ends; too many names are thinned.
+function percentAxes({ data, names, begin }) {
+  const room = data[0].type === "bar" ? 0 : (100 - begin) / 25;
+  const every = Math.ceil(names.length / mostTicks);
+  const ticks = [...names.keys()].filter((place) => place % every === 0);
+  const named = { tickvals: ticks, ticktext: ticks.map((place) => names[place]), range: [-0.6, names.length - 0.4] };
+  return [names.length ? named : { tickformat: "," }, { range: [begin - room, 100 + room], ticksuffix: " %" }];
+}
+
+// What lies behind the curves: the domains of training, and where a prediction holds.
+function shapes({ shaded, limit }) {
+  const bands = shaded.map((place) => ({
+    type: "rect", yref: "paper", y0: 0, y1: 1, x0: place - 0.5, x1: place + 0.5,
+    layer: "below", fillcolor: "rgba(86,180,233,0.18)", line: { width: 0 },
+  }));
+  if (limit === null) return bands;
+  const line = { color: colour("ink"), width: 1, dash: "dot" };
+  return [...bands, { type: "line", xref: "paper", x0: 0, x1: 1, y0: limit, y1: limit, line }];
+}
+
+function hover({ type, name, text }, { x, y }) {
+  if (type === "heatmap") return `${y} %{y}, ${x} %{x}: %{z:.2f} %<extra></extra>`;
+  if (text) return "%{text}<extra></extra>";
+  return type === "bar" ? `${name}: %{y:.2f} %<extra></extra>` : `${name}, step %{x:,}: %{y:.2f} %<extra></extra>`;
+}
+
+// The looks of a kind of trace, in the colours of the page.
+function looks(type) {
+  if (type === "bar") return {};
+  if (type === "scatter") return { error_y: { thickness: 1.5, width: 4 } };
+  const colorscale = [0, 1, 2].map((i) => [i / 2, colour(`heat-${i}`)]);
+  const colorbar = { ticksuffix: " %", thickness: 10, outlinewidth: 0 };
+  return { zmin: 0, zmax: 100, colorscale, colorbar, xgap: 1, ygap: 1 };
 }
 
 function themed(place, onPaper) {
   const plot = plots[Number(place.dataset.plot)];
-  const heat = [0, 1, 2].map((i) => [i / 2, colour(`heat-${i}`)]);
-  const text = JSON.stringify(plot).replaceAll('"INK"', JSON.stringify(colour("ink"))).replaceAll('"HEAT"', JSON.stringify(heat));
-  const { data, layout } = JSON.parse(text);
-  buttons(place).forEach((button, index) => (data[index].visible = button.ariaPressed === "true"));
-  if (layout.xaxis.nticks) layout.xaxis.nticks = Math.min(layout.xaxis.nticks, roomFor(data[0].x, place.clientWidth));
+  const visible = buttons(place).map((button) => button.ariaPressed === "true");
+  const data = plot.data.map((trace, index) => {
+    const { error_y, ...look } = looks(trace.type);
+    const made = { ...look, ...trace, hovertemplate: hover(trace, plot), visible: visible[index] ?? true };
+    if (trace.marker) made.marker = { color: colour("ink"), ...trace.marker };
+    if (trace.line) made.line = { color: made.marker.color, ...trace.line };
+    if (trace.error_y) made.error_y = { ...error_y, ...trace.error_y };
+    return made;
+  });
+  const [x, y] = data[0].type === "heatmap" ? heatAxes(plot, place.clientWidth) : percentAxes(plot);
   const axis = { gridcolor: colour("grid"), linecolor: colour("line"), zeroline: false, automargin: true, fixedrange: true };
+  // Titles stand far enough from the ticks that margins are made for both.
+  const title = (text) => ({ text, standoff: 12 });
   return [
     data,
     {
-      ...layout,
-      xaxis: { ...axis, ...layout.xaxis },
-      yaxis: { ...axis, ...layout.yaxis },
+      xaxis: { ...axis, ...x, title: title(plot.x) },
+      yaxis: { ...axis, ...y, title: title(plot.y) },
+      barmode: "stack",
+      shapes: shapes(plot),
+      height: plot.height,
       font: { color: colour("ink"), family: getComputedStyle(document.body).fontFamily, size: 12 },
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",

@@ -1,0 +1,326 @@
+"""Figures by length, after training: accuracy beside predictions, relative positions, and far beyond training."""
+
+from collections.abc import Callable, Iterator, Sequence
+from textwrap import fill
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
+
+from lengthwise.records.schema import TRUTH
+from lengthwise.records.view import RunView
+from lengthwise.report.figures.style import (
+    BLACK,
+    COLOURS,
+    GREY,
+    LINE,
+    add_scale,
+    blues,
+    draw,
+    draw_bars,
+    entry,
+    far_axis,
+    length_axis,
+    ordered_colours,
+    small_multiples,
+    theory_line,
+)
+from lengthwise.report.queries import (
+    Point,
+    Seeds,
+    by_chain,
+    by_lengths,
+    by_training_set,
+    encoding_name,
+    grouped,
+    having,
+    row_label,
+    single_lengths,
+    spread,
+)
+from lengthwise.theory.accuracy import accuracy
+from lengthwise.theory.carries import digit_share
+from lengthwise.theory.encodings import layout_facts
+from lengthwise.theory.hypotheses import Hypothesis
+from lengthwise.theory.rules import window_bound
+
+TESTED, RIGHT = "length tested (grey: trained)", "right answers (%)"
+FAR = "digits of the longer operand (grey: trained)"
+
+WINDOWS: dict[str, tuple[str, str]] = {
+    "right": (COLOURS[0], "-"),
+    "as windowed:n": (COLOURS[1], ":"),
+    "as windowed:n+1": (COLOURS[2], "--"),
+}
+"""Lines that mostly lie on each other: each can be seen through the gaps of the next."""
+
+KINDS = {"random operands": "", "lopsided": "lopsided", "carry": "carry", "alternating": "alternating"}
+"""Of problems, and the names of their special sets."""
+NAME_WIDTH = 18
+"""Characters of a line: the name of an encoding that is longer goes on below, and leaves the panels their room."""
+
+ANSWERS = {"add": "sums", "mul": "products"}
+MAP_SIDE = 2.55
+"""Inches, of a map of both lengths."""
+
+END = 11
+"""After ten tenths of an answer, where a first wrong token is drawn that is no digit."""
+
+HEADS = ("head with most there", "2nd", "3rd", "4th")
+"""So many of a layer, those with most attention on the digits needed: more lines would hide one another."""
+FAIR = 0.2
+"""A layer is drawn where one of its heads has this share on the digits needed, at the shortest length."""
+
+
+def accuracy_by_length(views: Sequence[RunView]) -> Figure | None:
+    """A panel for each row of a table: what was measured, with 95 % intervals, and what theory says."""
+    groups = grouped(views, row_label)
+    measured = "measured, 95 % interval" + (", a dot for each run" if len(views) > len(groups) else "")
+
+    def paint(axes: Axes, seeds: Seeds) -> None:
+        for k, run in enumerate(seeds.each()):
+            shift = 0.2 * (k - (len(seeds.views) - 1) / 2)
+            draw_bars(axes, run.intervals(), COLOURS[0], shift=shift, label=measured)
+        rows = seeds.first.spec.predictions(single_lengths(seeds.first))
+        exact = {row.domain.length: float(100 * row.accuracy) for row in rows if row.accuracy is not None}
+        look = {"linestyle": "--", "linewidth": 0.7, "marker": "_", "markersize": 10, "zorder": 4}
+        axes.plot(list(exact), list(exact.values()), color=COLOURS[1], **look)
+        entry(axes, "exact prediction", color=COLOURS[1], linestyle="--")
+        length_axis(axes, seeds.first)
+
+    return small_multiples(groups, paint, x=TESTED, y=RIGHT, legend="top")
+
+
+def counterexample(views: Sequence[RunView]) -> Figure | None:
+    """Accuracy by length, and the accuracy of the one digit that training showed too little of."""
+    groups = by_training_set(views)
+    top = 1 + min((seeds.first.train.length for seeds in groups.values()), default=0)
+
+    def paint(axes: Axes, digit: int | None) -> None:
+        what = {"kind": "exact"} if digit is None else {"kind": "digit", "i": digit}
+        for (name, seeds), colour in zip(groups.items(), COLOURS, strict=False):
+            for run in seeds.each():
+                draw_bars(axes, run.intervals(**what), colour, "-", label=name)
+            length_axis(axes, seeds.first, shaded=False)
+        if digit is not None:
+            domains = single_lengths(next(iter(groups.values())).first)
+            always_one = [float(100 * digit_share(1, domain, digit)) for domain in domains]
+            look = {"color": GREY, "linestyle": ":", "zorder": 3, "label": f"if digit {digit} were\nalways 1"}
+            axes.plot([domain.length for domain in domains], always_one, **look)
+
+    panels = {"whole answer": None, f"digit {top} of the answer alone": top} if groups else {}
+    return small_multiples(panels, paint, height=1.9, x="length tested", y="right (%)", legend="side")
+
+
+# Relative positions --------------------------------------------------------------------------------------------
+
+
+def sums_by_length(views: Sequence[RunView]) -> Figure | None:
+    """A panel for each encoding and training length: right answers, and agreement with both windows; and how often
+    the rule's window is right, and how often the paper says a model is at least."""
+
+    def paint(axes: Axes, seeds: Seeds) -> None:
+        task, n = seeds.first.task, seeds.first.train.length
+        references = (TRUTH, f"windowed:{n}", f"windowed:{n + 1}")
+        for reference, (name, look) in zip(references, WINDOWS.items(), strict=True):
+            draw(axes, seeds.by_length(reference=reference), *look, marker="o", label=name)
+        longer = {domain.length: domain for domain in single_lengths(seeds.first) if domain.length > n}
+        exact = [float(100 * accuracy(task, Hypothesis("windowed", n + 1), domain)) for domain in longer.values()]
+        axes.plot(list(longer), exact, color=GREY, linestyle="--", label="exact, windowed:n+1")
+        bound = [float(100 * (1 - window_bound(task.base, n)))] * len(longer)
+        axes.plot(list(longer), bound, color=BLACK, linestyle=":", linewidth=1, label="the paper's bound")
+        length_axis(axes, seeds.first)
+        axes.set_ylim(top=101)
+
+    groups = grouped(views, _encoding_and_domain)
+    return small_multiples(groups, paint, x=TESTED, y="answers (%)", share=(True, True), limits=None, legend="top")
+
+
+def sums_by_chain(views: Sequence[RunView]) -> Figure | None:
+    """A panel for each encoding and training length: right answers to longer sums, by longest carry chain."""
+
+    def paint(axes: Axes, seeds: Seeds) -> None:
+        points, n = by_chain(seeds), seeds.first.train.length
+        draw(axes, points, marker="o", label="measured")
+        for name, window, colour, style in (
+            ("windowed:n+1", n + 1, GREY, "--"),
+            ("windowed:n", n, COLOURS[1], ":"),
+        ):
+            cliff = [100 * (chain < window) for chain in points]
+            axes.step(list(points), cliff, where="mid", color=colour, linestyle=style, linewidth=1, label=name)
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+
+    groups = having(grouped(views, _encoding_and_domain), "chain")
+    x = "longest carry chain of a sum longer than trained"
+    return small_multiples(groups, paint, x=x, y=RIGHT, legend="top")
+
+
+def five_to_twenty(views: Sequence[RunView]) -> Figure | None:
+    """A panel for each encoding: right sums by length, a line for each training set."""
+    looks = _looks(views, ((COLOURS[0], "-"), (COLOURS[1], "--")))
+    return _by_encoding(views, lambda view: (f"trained on {view.train}", *looks[str(view.train)]))
+
+
+def products_by_length(views: Sequence[RunView]) -> Figure | None:
+    """A panel for each encoding: right products by length, answered at once and with sums and carries written."""
+    styles = _looks(views, ("-", "--", ":"))
+    ways = {False: ("at once", COLOURS[0]), True: ("with sums and carries", COLOURS[1])}
+
+    def look(view: RunView) -> tuple[str, str, str]:
+        way, colour = ways[layout_facts(view.layout).with_steps]
+        return f"{view.train}, {way}", colour, styles[str(view.train)]
+
+    return _by_encoding(views, look)
+
+
+def _looks(views: Sequence[RunView], looks: Sequence[Any]) -> dict[str, Any]:
+    """Of each training set."""
+    return dict(zip(dict.fromkeys(str(view.train) for view in views), looks, strict=False))
+
+
+def _by_encoding(views: Sequence[RunView], look: Callable[[RunView], tuple[str, str, str]]) -> Figure | None:
+    """A panel for each encoding: right answers by length, a line for runs of one name and look."""
+
+    def paint(axes: Axes, runs: Seeds) -> None:
+        for name, seeds in grouped(runs.views, lambda view: look(view)[0]).items():
+            draw(axes, seeds.by_length(), *look(seeds.first)[1:], marker="o", label=name)
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+
+    return small_multiples(grouped(views, encoding_name), paint, x="length tested", y=RIGHT, legend="top")
+
+
+def _encoding_and_domain(view: RunView) -> str:
+    return f"{encoding_name(view)}, {view.train}"
+
+
+# Far beyond training -------------------------------------------------------------------------------------------
+
+
+def accuracy_far(views: Sequence[RunView]) -> Figure | None:
+    """Lines over all tested lengths, of random operands and of each special set: a panel for each of these, or, of
+    several encodings, a panel for each encoding. Those that fail alike would hide one another in one panel."""
+    groups = {fill(name, NAME_WIDTH): seeds for name, seeds in grouped(views, encoding_name).items()}
+    kinds = [k for k, special in KINDS.items() if any(s.by_length(special=special) for s in groups.values())]
+
+    def paint(axes: Axes, lines: Sequence[tuple[str, Seeds, str]]) -> None:
+        for k, (name, seeds, kind) in enumerate(lines):
+            # Each line is thinner than the one before it, which then shows around it where they coincide.
+            width = LINE + 0.9 * (len(lines) - 1 - k)
+            draw(axes, seeds.by_length(special=KINDS[kind]), COLOURS[k], marker="o", width=width, label=name)
+            far_axis(axes, seeds.first)
+
+    if len(groups) > 1:
+        panels = {name: [(kind, seeds, kind) for kind in kinds] for name, seeds in groups.items()}
+        return small_multiples(panels, paint, x=FAR, y=RIGHT, height=1.5, legend="top")
+    panels = {kind: [(name, seeds, kind) for name, seeds in groups.items()] for kind in kinds}
+    height = 2.5 if len(kinds) == 1 else 1.7
+    return small_multiples(panels, paint, x=FAR, y=RIGHT, columns=2, height=height, legend="side")
+
+
+def pair_map(views: Sequence[RunView]) -> Figure | None:
+    """For each task a map over both operand lengths, the trained square outlined."""
+    named = grouped(views, lambda v: f"{ANSWERS[v.task.operation]}, trained on up to {v.train.length} digits")
+    groups = {name: seeds for name, seeds in named.items() if by_lengths(seeds)}
+    if not groups:
+        return None
+    # As wide as the squares and their scale need.
+    size = len(groups) * (MAP_SIDE + 0.5) + 0.75, MAP_SIDE + 0.6
+    figure = Figure(figsize=size, layout="compressed")
+    every = figure.subplots(1, len(groups), squeeze=False, subplot_kw={"box_aspect": 1})[0]
+    for axes, (name, seeds) in zip(every, groups.items(), strict=True):
+        cells, trained = by_lengths(seeds), seeds.first.train.length
+        lengths = sorted({length for length, _ in cells})
+        # A cell reaches from the length below to its own.
+        grid = np.array([[cells[n, m] for m in lengths] for n in lengths])
+        axes.pcolormesh([0, *lengths], [0, *lengths], grid, cmap=blues(), vmin=0, vmax=100)
+        square = Rectangle((0, 0), trained, trained, fill=False, edgecolor=COLOURS[1], linewidth=1.5)
+        # All of it: its lower and left edges lie on the axes.
+        square.set(clip_on=False, zorder=3)
+        axes.add_patch(square)
+        axes.set(title=name, xlabel="digits of b", ylabel="digits of a")
+    add_scale(figure, "right answers (%)")
+    return figure
+
+
+def first_wrong(views: Sequence[RunView]) -> Figure | None:
+    """A panel for each encoding, a line for each length: in which tenth of the answer the first wrong digit is."""
+    groups = having(grouped(views, encoding_name), "first_wrong_tenth")
+    lengths = sorted({domain.length for seeds in groups.values() for domain in single_lengths(seeds.first)})
+    colours = dict(zip(lengths, ordered_colours(len(lengths)), strict=True))
+
+    def paint(axes: Axes, seeds: Seeds) -> None:
+        tenths = spread(seeds.at_end("first_wrong_tenth"), "length", "i")
+        for length, end in seeds.by_length("wrong_end").items():
+            shares = [tenths[length, tenth].mean for tenth in range(1, END)]
+            look = {"color": colours[length], "marker": "o", "markersize": 2, "label": f"{length} digits"}
+            axes.plot(range(1, END + 1), [*shares, end.mean], **look)
+        axes.set_xticks([1, 5, END], ["1", "5", "end"])
+
+    x = "tenth of the answer, from the digit written first"
+    return small_multiples(groups, paint, x=x, y="of wrong answers (%)", height=_height(groups), legend="side")
+
+
+def margin_by_length(views: Sequence[RunView]) -> Figure | None:
+    """A panel for each encoding: the smallest margin along an answer, on average and in the lowest tenth."""
+    groups = having(grouped(views, encoding_name), "margin_mean")
+
+    def paint(axes: Axes, seeds: Seeds) -> None:
+        theory_line(axes, 0)
+        draw(axes, seeds.by_length("margin_mean"), marker="o", label="mean")
+        draw(axes, seeds.by_length("margin_low"), COLOURS[1], marker="o", label="lowest tenth of answers")
+        far_axis(axes, seeds.first)
+
+    y = "smallest margin of an answer"
+    return small_multiples(groups, paint, x=FAR, y=y, height=_height(groups), limits=None, legend="top")
+
+
+def attention_by_length(views: Sequence[RunView]) -> Figure | None:
+    """A panel for each run and layer that looks there, a colour for each head: how much of its attention lies on
+    the digits needed, and the largest weight on any token.
+
+    What one seed's head 1 does, head 3 of another may do: no two runs are averaged, and colours go by rank.
+    """
+    groups = having(grouped(views, encoding_name), "on_column")
+    panels = {title: panel for name, seeds in groups.items() for title, panel in _titled_heads(name, seeds)}
+
+    def paint(axes: Axes, panel: tuple[Seeds, int, Sequence[int]]) -> None:
+        run, layer, heads = panel
+        for name, kind, style, marker in (
+            ("on digits needed", "on_column", "-", "o"),
+            ("largest weight", "attention", "--", "x"),
+        ):
+            entry(axes, name, color=GREY, linestyle=style, marker=marker, markersize=4)
+            for rank, head in enumerate(heads):
+                # Where heads do alike, the thinner line shows on the wider one.
+                width = 1 + 0.3 * (len(heads) - 1 - rank)
+                shares = run.by_length(kind, i=layer, j=head).items()
+                percents = {length: Point(*(100 * value for value in share)) for length, share in shares}
+                draw(axes, percents, COLOURS[rank], style, width=width, marker=marker)
+        for rank in range(len(heads)):
+            entry(axes, HEADS[rank], color=COLOURS[rank])
+        far_axis(axes, run.first)
+
+    y = "share of attention (%)"
+    return small_multiples(panels, paint, x=FAR, y=y, height=_height(panels), legend="top")
+
+
+def _titled_heads(name: str, seeds: Seeds) -> Iterator[tuple[str, tuple[Seeds, int, list[int]]]]:
+    """For each run of an encoding and each layer that is drawn, what tells it apart, and its heads by rank."""
+    runs = [run for run in seeds.each() if run.numbers("on_column")]
+    for run in runs:
+        shortest = single_lengths(run.first)[0].length
+        needed = spread(run.at_end("on_column", length=shortest), "i", "j")
+        ranked = sorted(needed, key=lambda place: -needed[place].mean)
+        layers = {layer: [head for own, head in ranked if own == layer] for layer in run.numbers("on_column")}
+        # Where no head looks at the digits needed, the layer that comes closest.
+        fair = sorted({layer for (layer, _), share in needed.items() if share.mean >= FAIR}) or [ranked[0][0]]
+        for layer in fair:
+            told = [f"seed {run.first.seed}"] * (len(runs) > 1) + [f"layer {layer}"] * (len(layers) > 1)
+            yield "\n".join(filter(None, (name, ", ".join(told)))), (run, layer, layers[layer][: len(HEADS)])
+
+
+def _height(panels: Sequence[object] | dict[str, Any]) -> float:
+    return 2.2 if len(panels) <= 4 else 1.4

@@ -1,0 +1,328 @@
+"""Figures through training: accuracy by length and by digit, digits explained and in order, and ways to train."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from statistics import StatisticsError, correlation
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from lengthwise.arithmetic import Domain
+from lengthwise.errors import InputError
+from lengthwise.records.analysis import LEARNED, LearningOrder, Standstill, learning_order, standstills
+from lengthwise.records.schema import TRUTH
+from lengthwise.records.view import RunView
+from lengthwise.report.figures.style import (
+    BLACK,
+    COLOURS,
+    GREY,
+    PALE,
+    PERCENT,
+    draw_bars,
+    draw_training,
+    entry,
+    length_axis,
+    ordered_colours,
+    set_limits,
+    small_multiples,
+    theory_line,
+)
+from lengthwise.report.queries import (
+    Point,
+    Points,
+    Seeds,
+    by_training_set,
+    grouped,
+    having,
+    row_label,
+    single_lengths,
+)
+from lengthwise.theory.carries import digit_accuracy as exact_digit_accuracy
+from lengthwise.theory.carries import r2_ceiling
+from lengthwise.theory.plateaus import Plateau, plateaus
+
+DIGITS = range(1, 10)
+"""The nine panels of the paper, as far as answers are that long."""
+
+HEIGHTS = (1, 110)
+"""Percent, of plateaus: the axis is logarithmic, since many heights are low."""
+
+# The paper's models by layers and width.
+NAMES = {(3, 48): "nano", (4, 128): "micro", (6, 384): "mini"}
+STYLES = ("-", "--", ":")
+"""Of lines, by number of samples."""
+
+PACKINGS = {"lines": "one problem a line, padded", "concatenated": "concatenated, no padding"}
+
+
+def accuracy_by_domain(views: Sequence[RunView]) -> Figure | None:
+    """For each training set: above, right answers on each length; below, agreement with theory's function."""
+    groups = by_training_set(views)
+    tested = dict.fromkeys(str(d) for seeds in groups.values() for d in single_lengths(seeds.first))
+    colours = dict(zip(tested, ordered_colours(len(tested)), strict=True))
+
+    def paint(above: Axes, below: Axes, seeds: Seeds) -> None:
+        rows = {str(row.domain): row for row in seeds.first.spec.predictions(single_lengths(seeds.first))}
+        right = seeds.domains_through_training(dict.fromkeys(rows, TRUTH))
+        agreeing = seeds.domains_through_training({name: str(row.hypothesis) for name, row in rows.items()})
+        for name, row in rows.items():
+            style = "-" if row.domain.length <= seeds.first.train.length else "--"
+            draw_training(above, right.get(name, {}), colours[name], style, label=f"on {name}")
+            draw_training(below, agreeing.get(name, {}), colours[name], style)
+        for row in rows.values():
+            if row.accuracy is not None:
+                theory_line(above, float(100 * row.accuracy), label="theory's end")
+                theory_line(below, 100)
+
+    names = ("right answers (%)", "answers that theory\nsays it gives (%)")
+    return small_multiples(groups, paint, x="step", y=names, columns=3, height=1.7, stack=2, legend="side")
+
+
+def digit_accuracy(views: Sequence[RunView]) -> Figure | None:
+    """A panel for each digit of a sum, on one sample of all lengths; dotted, where theory says it ends."""
+    groups = by_training_set(view for view in views if mixtures(view))
+    found = {name: seeds.digits_through_training(mixtures(seeds.first)[0]) for name, seeds in groups.items()}
+
+    def paint(axes: Axes, digit: int) -> None:
+        for (name, seeds), colour in zip(groups.items(), COLOURS, strict=False):
+            draw_training(axes, found[name].get(digit, {}), colour, label=name)
+            sample = mixtures(seeds.first)[0]
+            hypothesis = seeds.first.spec.predicted_hypothesis(sample)
+            if str(seeds.first.task) == "add" and hypothesis is not None and hypothesis.kind != "windowed":
+                end = float(100 * exact_digit_accuracy(hypothesis, sample, digit))
+                theory_line(axes, end, colour, "theory's end")
+
+    panels = {f"digit {digit}": digit for digit in DIGITS if any(digit in own for own in found.values())}
+    return small_multiples(panels, paint, x="step", y="right digits (%)", columns=3, height=1.25, legend="top")
+
+
+def mixtures(view: RunView) -> list[Domain]:
+    """The test domains that mix lengths: the paper's D<=9."""
+    return [domain for domain in view.tests if len(domain.parts) > 1]
+
+
+def own_digit_accuracy(views: Sequence[RunView]) -> Figure | None:
+    """A panel for each row of a table: every digit, and the whole answer, on the training domain."""
+    groups = having(grouped(views, row_label), "digit")
+    colours = ordered_colours(max(map(_answer_digits, groups.values()), default=0))
+
+    def paint(axes: Axes, seeds: Seeds) -> None:
+        draw_training(axes, seeds.own_accuracy(), BLACK, "--", label="whole answer", zorder=3)
+        for digit, points in seeds.digits_through_training(seeds.first.train).items():
+            if digit <= _answer_digits(seeds):
+                draw_training(axes, points, colours[digit - 1], label=f"digit {digit}")
+
+    return small_multiples(groups, paint, x="step", y="right (%)", height=1.4, legend="side")
+
+
+def _answer_digits(seeds: Seeds) -> int:
+    """So many digits answers have in the training domain; above them is padding."""
+    return seeds.first.task.answer_digits(seeds.first.train.length)
+
+
+# Single digits: how well two features explain them, together and in which order --------------------------------
+
+
+def digit_dynamics(views: Sequence[RunView]) -> Figure | None:
+    """A panel for each training set: R2 of each digit, and the ceiling that a perfect adder reaches."""
+    groups, digits = _with_dynamics(views)
+    colours = dict(zip(digits, ordered_colours(len(digits)), strict=True))
+
+    def paint(axes: Axes, seeds: Seeds) -> None:
+        for digit, colour in colours.items():
+            draw_training(axes, r2_curve(seeds, digit), colour, label=f"digit {digit}")
+        for digit, colour in colours.items():
+            theory_line(axes, float(r2_ceiling(seeds.first.train, digit)), colour, label="ceiling")
+
+    y, limits = "share explained ($R^2$)", (-0.12, 1.04)
+    return small_multiples(groups, paint, x="step", y=y, columns=3, height=2.0, limits=limits, legend="side")
+
+
+def digit_correlation(views: Sequence[RunView]) -> Figure | None:
+    """A panel for each training set and reference digit: correlation of its R2 with every other digit's."""
+    groups, digits = _with_dynamics(views)
+
+    def paint(axes: Axes, case: tuple[Seeds, int]) -> None:
+        seeds, reference = case
+        for run in seeds.each():
+            for name, changes, colour, shift in (
+                ("of $R^2$", False, COLOURS[0], -0.12),
+                ("of its change from one checkpoint to the next", True, COLOURS[1], 0.12),
+            ):
+                found = correlations(run, reference, digits, changes=changes)
+                stems = {digit: Point(value, min(0, value), max(0, value)) for digit, value in found.items()}
+                draw_bars(axes, stems, colour, shift=shift, label=name)
+        axes.axhline(0, color=GREY, linewidth=0.6)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+    cases = {
+        f"{name}: with digit {part.length}": (seeds, part.length)
+        for name, seeds in groups.items()
+        for part in seeds.first.train.parts
+    }
+    x, y, limits = "other digit", "correlation over checkpoints", (-1.1, 1.1)
+    return small_multiples(cases, paint, x=x, y=y, columns=2, height=1.5, limits=limits, legend="top")
+
+
+def correlations(run: Seeds, reference: int, digits: Sequence[int], *, changes: bool = False) -> dict[int, float]:
+    """How each other digit's R2 goes along with the reference digit's; none where one of them is constant."""
+    ours, found = r2_curve(run, reference), {}
+    for digit in digits:
+        theirs = r2_curve(run, digit)
+        pairs = [(ours[step].mean, theirs[step].mean) for step in sorted(ours.keys() & theirs.keys())]
+        if changes:
+            pairs = [(x2 - x1, y2 - y1) for (x1, y1), (x2, y2) in pairwise(pairs)]
+        if digit != reference and len(pairs) > 2:
+            with suppress(StatisticsError):
+                found[digit] = correlation(*zip(*pairs, strict=True))
+    return found
+
+
+def r2_curve(seeds: Seeds, digit: int) -> Points:
+    return seeds.through_training("r2", mode="decoded", i=digit)
+
+
+def _with_dynamics(views: Sequence[RunView]) -> tuple[dict[str, Seeds], list[int]]:
+    """Training sets whose digits were explained, and digits up to where the longest trained sums reach: above, a
+    trained model writes a constant."""
+    groups = having(by_training_set(views), "r2", "decoded")
+    longest = 1 + max((seeds.first.train.length for seeds in groups.values()), default=0)
+    measured = {digit for seeds in groups.values() for digit in seeds.numbers("r2", mode="decoded")}
+    return groups, sorted(digit for digit in measured if digit <= longest)
+
+
+def learning_steps(views: Sequence[RunView]) -> Figure | None:
+    """A panel for each training set: from which step each digit is right, with the top positions shaded."""
+    found = {name: list(_orders(seeds)) for name, seeds in by_training_set(views).items()}
+    groups = {name: orders for name, orders in found.items() if orders}
+    steps = [step for orders in groups.values() for order in orders for step in order.steps.values()]
+    highest = 1.15 * max((step for step in steps if step is not None), default=1)
+
+    def paint(axes: Axes, orders: Sequence[LearningOrder]) -> None:
+        top = orders[0].top
+        digits = [digit for digit in orders[0].steps if digit <= top[-1]]
+        times = {digit: [step for order in orders if (step := order.steps[digit]) is not None] for digit in digits}
+        learned = {digit: Point.of(steps) for digit, steps in times.items() if steps}
+        never = [digit for digit, steps in times.items() if len(steps) < len(orders)]
+        draw_bars(axes, learned, COLOURS[0], "-", label="learned")
+        for digit in never:
+            axes.plot(digit, highest, "^", color=COLOURS[1], clip_on=False, label="never in training")
+        axes.axvspan(top[0] - 0.5, top[-1] + 0.5, color=PALE, linewidth=0, zorder=0, label="hardest in theory")
+        axes.set_xticks(digits)
+
+    x, y = "digit of the answer (1 = units)", f"steps until right {100 * LEARNED:g} %\nof the time"
+    return small_multiples(groups, paint, x=x, y=y, columns=3, height=1.8, limits=(0, highest), legend="top")
+
+
+def _orders(seeds: Seeds) -> Iterator[LearningOrder]:
+    for view in seeds.views:
+        with suppress(InputError):
+            yield learning_order(view.records, view.train)
+
+
+# Where accuracy stands still, and ways to train ----------------------------------------------------------------
+
+
+def accuracy_plateaus(views: Sequence[RunView]) -> Figure | None:
+    """A panel for each row that was not learned at once: every seed's accuracy on the training domain, over the
+    predicted heights."""
+    rows = grouped((view for view in views if view.task.modulus is not None), row_label)
+    groups = {name: (seeds, stands) for name, seeds in rows.items() if (stands := _standstills(seeds))}
+
+    def paint(axes: Axes, group: tuple[Seeds, list[tuple[Standstill, int]]]) -> None:
+        seeds, stands = group
+        for run in seeds.each():
+            percents = {step: point for step, point in run.own_accuracy().items() if step > 0}
+            draw_training(axes, percents, marker="o", label="measured")
+        heights = plateaus(seeds.first.task, seeds.first.train)
+        for plateau in heights:
+            height = float(100 * plateau.accuracy)
+            axes.axhline(height, color=PALE, linewidth=0.7, zorder=0, label="predicted height")
+        for plateau, met in nearest_heights(stands, heights).items():
+            _draw_height(axes, plateau, met)
+        axes.set_yscale("log", nonpositive="clip")
+        axes.set_yticks([1, 10, 100], ["1", "10", "100"])
+        axes.minorticks_off()
+
+    y = "right answers on the training domain (%)"
+    return small_multiples(groups, paint, x="step", y=y, columns=3, height=1.9, limits=HEIGHTS, legend="top")
+
+
+def _standstills(seeds: Seeds) -> list[tuple[Standstill, int]]:
+    """Where accuracy on the training domain stands still, of every seed, and the number of problems measured."""
+    found: list[tuple[Standstill, int]] = []
+    for run in seeds.each():
+        problems = run.first.config["evaluation"]["interim_problems"]
+        accuracies = {step: point.mean / 100 for step, point in run.own_accuracy().items()}
+        found += [(stand, problems) for stand in standstills(accuracies, problems)]
+    return found
+
+
+def nearest_heights(stands: Sequence[tuple[Standstill, int]], heights: Sequence[Plateau]) -> dict[Plateau, bool]:
+    """The predicted height nearest to each standstill, and whether some stands at it, within its error."""
+    found: dict[Plateau, bool] = {}
+    for stand, problems in stands:
+        nearest = min(heights, key=lambda plateau: abs(float(plateau.accuracy) - stand.accuracy))
+        found[nearest] = found.get(nearest, False) or stand.is_at(float(nearest.accuracy), problems)
+    return found
+
+
+def _draw_height(axes: Axes, plateau: Plateau, met: bool) -> None:
+    """Its words stand under it where curves stand on it, and else above it."""
+    height, colour, side = float(100 * plateau.accuracy), *((COLOURS[1], "top") if met else (GREY, "bottom"))
+    theory_line(axes, height, colour)
+    entry(axes, "a curve stands still there" if met else "nearest to a standstill", color=colour, linestyle=":")
+    look = {"ha": "right", "va": side, "fontsize": 6, "color": colour, "transform": axes.get_yaxis_transform()}
+    axes.text(1, height * (0.93 if met else 1.05), f"{plateau.known}: {height:.1f}", **look)
+
+
+def scales(views: Sequence[RunView]) -> Figure | None:
+    """For each training set: above, the training loss; below, accuracy on the training domain."""
+    sizes = list(dict.fromkeys(map(size_name, sorted(views, key=lambda view: view.config["model"]["width"]))))
+    amounts = sorted({samples(view) for view in views})
+
+    def paint(losses: Axes, accuracies: Axes, runs: Seeds) -> None:
+        named = grouped(runs.views, lambda view: f"{size_name(view)},\n{samples(view):,} samples")
+        for name, seeds in sorted(named.items(), key=lambda item: sizes.index(size_name(item[1].first))):
+            look = COLOURS[sizes.index(size_name(seeds.first))], STYLES[amounts.index(samples(seeds.first))]
+            draw_training(losses, seeds.through_training("train_loss"), *look, label=name)
+            draw_training(accuracies, seeds.own_accuracy(), *look)
+        losses.set_yscale("log")
+        losses.minorticks_off()
+        set_limits(accuracies, *PERCENT)
+
+    names = ("training loss", "right (%)")
+    return small_multiples(by_training_set(views), paint, x="step", y=names, stack=2, limits=None, legend="side")
+
+
+def size_name(view: RunView) -> str:
+    model = view.config["model"]
+    shape = model["layers"], model["width"]
+    return NAMES.get(shape, f"{shape[0]} layers,\nwidth {shape[1]}")
+
+
+def samples(view: RunView) -> int:
+    """How many distinct problems training has: a fixed number, or a fresh one each time."""
+    training = view.config["training"]
+    return view.config["data"]["samples"] or training["steps"] * training["batch"]
+
+
+def packing(views: Sequence[RunView]) -> Figure | None:
+    """Left, the training domain through training; right, every length at the end."""
+    ways = grouped(views, lambda view: PACKINGS[view.config["data"]["packing"]])
+    groups = {name: ways[name] for name in PACKINGS.values() if name in ways}
+
+    def paint(axes: Axes, through_training: bool) -> None:
+        for k, (name, seeds) in enumerate(groups.items()):
+            if through_training:
+                draw_training(axes, seeds.own_accuracy(), COLOURS[k], label=name)
+                continue
+            for run in seeds.each():
+                draw_bars(axes, run.intervals(), COLOURS[k], shift=0.2 * (k - 0.5))
+            length_axis(axes, seeds.first)
+
+    trained = next((str(seeds.first.train) for seeds in groups.values()), "")
+    panels = {f"{trained}, by training step": True, "every length (grey: trained)": False} if groups else {}
+    return small_multiples(panels, paint, y="right answers (%)", height=1.8, share=(False, True), legend="top")

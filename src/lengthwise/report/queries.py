@@ -1,0 +1,253 @@
+"""What runs measured, every question answered once: queries on the frame of records, for figures and the page."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from lengthwise.arithmetic import Domain
+from lengthwise.records.analysis import dependence_of
+from lengthwise.records.schema import TRUTH
+from lengthwise.records.verdicts import Measured
+from lengthwise.records.view import RunView
+from lengthwise.report.collection import group_by
+from lengthwise.report.tables import percent
+from lengthwise.theory.hypotheses import Hypothesis
+
+MEASURE = ("run", "metric", "domain", "reference", "mode")
+"""What tells measurements of one step apart."""
+
+
+def percent_text(value: float | None) -> str:
+    """Of a number that is a percentage already."""
+    return percent(None if value is None else Fraction(value) / 100)
+
+
+class Point(NamedTuple):
+    """Runs together: the mean, the lowest and the highest, in percent where something was counted."""
+
+    mean: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Point":
+        return cls(fmean(values), min(values), max(values))
+
+    @property
+    def text(self) -> str:
+        mean, low, high = map(percent_text, self)
+        return mean if self.low == self.high else f"{mean} ({low} to {high})"
+
+
+Points = dict[Any, Point]
+"""By step, length, digit, ...; by pairs of these for a grid."""
+Cells = dict[tuple[int, int], float]
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Runs that are drawn together: as a rule, they differ in their seed alone."""
+
+    views: tuple[RunView, ...]
+
+    @property
+    def first(self) -> RunView:
+        return self.views[0]
+
+    def each(self) -> "list[Seeds]":
+        """Every run by itself."""
+        return [Seeds((view,)) for view in self.views]
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """Their records (records/frame.py), each measurement of a step once, with more columns:
+
+        column     | of each record
+        -----------|-----------------------------------------------------------------------------------
+        kind, i, j | digit:3 has kind digit and i 3; pair:20:3 has kind pair, i 20 and j 3
+        length     | of its test domain, where this has one length; null of others
+        special    | the name of a special set, as carry for D20:carry; else empty
+        """
+        lengths = {str(domain): domain.length for view in self.views for domain in single_lengths(view)}
+        place, metric = pl.col("domain"), pl.col("metric").str.split(":").list
+        special = place.str.extract(":([a-z]+)$").fill_null("")
+        length = place.str.strip_suffix(":" + special).replace_strict(lengths, default=None, return_dtype=pl.Int64)
+        i, j = (metric.get(k, null_on_oob=True).cast(pl.Int64, strict=False) for k in (1, 2))
+        records = pl.concat([view.frame for view in self.views])
+        # Of two evaluations at one step the later one counts: after training more problems are taken.
+        once = records.unique([*MEASURE, "step"], keep="last", maintain_order=True)
+        return once.with_columns(kind=metric.first(), i=i, j=j, length=length, special=special)
+
+    def records(
+        self, kind: str = "exact", reference: str = TRUTH, mode: str = "forced", **where: Any
+    ) -> pl.DataFrame:
+        """Those of a kind, where columns have these values: `domain="D4"`, `i=3`."""
+        return self.frame.filter(kind=kind, reference=reference, mode=mode, **where)
+
+    def numbers(self, kind: str, **what: Any) -> list[int]:
+        """The numbers k for which there are records of `kind:k`."""
+        return self.records(kind, **what)["i"].drop_nulls().unique().sort().to_list()
+
+    def at_end(self, kind: str = "exact", **what: Any) -> pl.DataFrame:
+        """Those that were made last."""
+        return latest(self.records(kind, **what))
+
+    def by_length(self, kind: str = "exact", *, special: str = "", **what: Any) -> Points:
+        """After training, on test domains of one length each."""
+        return spread(self.at_end(kind, special=special, **what), "length")
+
+    def intervals(self, kind: str = "exact", **what: Any) -> Points:
+        """Of a single run after training, by length: with 95 % intervals."""
+        rows = self.at_end(kind, **what).drop_nulls("length").sort("length").iter_rows(named=True)
+        return {
+            row["length"]: point([Measured(row["correct"], row["total"], row["selection"] == "enumerated")])
+            for row in rows
+        }
+
+    def through_training(self, kind: str = "exact", **what: Any) -> Points:
+        """At the steps that all of them have."""
+        return spread(everywhere(self.records(kind, **what)), "step")
+
+    def domains_through_training(self, references: Mapping[str, str]) -> dict[str, Points]:
+        """Exact match by domain and step, against the reference of each domain."""
+        wanted = pl.DataFrame({"domain": [*references], "reference": [*references.values()]})
+        exact = self.frame.filter(kind="exact", mode="forced").join(wanted, on=["domain", "reference"])
+        return nested(spread(everywhere(exact, "domain"), "domain", "step"))
+
+    def digits_through_training(self, domain: Domain) -> dict[int, Points]:
+        """Each digit of the answer alone, by step."""
+        found = self.records("digit", domain=str(domain))
+        return nested(spread(everywhere(found, "i"), "i", "step"))
+
+    def own_accuracy(self) -> Points:
+        """On the training domain, through training."""
+        return self.through_training(domain=str(self.first.train))
+
+
+def latest(found: pl.DataFrame) -> pl.DataFrame:
+    """Each measurement of each run as it was made last."""
+    return found.filter(pl.col("step") == pl.col("step").max().over(MEASURE))
+
+
+def spread(found: pl.DataFrame, *by: str) -> Points:
+    """The mean of runs, the lowest and the highest, by one column or several, sorted; without nulls in these."""
+    share, value = pl.col("share"), pl.col("value")
+    means = [
+        pl.coalesce(100 * getattr(share, how)(), getattr(value, how)()).alias(how)
+        for how in ("mean", "min", "max")
+    ]
+    rows = found.drop_nulls(by).group_by(by).agg(means).sort(by).rows()
+    return {row[0] if len(by) == 1 else row[: len(by)]: Point(*row[len(by) :]) for row in rows}
+
+
+def nested(points: Points) -> dict[Any, Points]:
+    """Points by two columns, as a dict of each value of the first."""
+    found: dict[Any, Points] = {}
+    for (outer, inner), one in points.items():
+        found.setdefault(outer, {})[inner] = one
+    return found
+
+
+def everywhere(found: pl.DataFrame, *by: str) -> pl.DataFrame:
+    """Records of steps that all runs have, of those with any."""
+    run = pl.col("run").n_unique()
+    return found.filter(run.over([*by, "step"]) == (run.over(by) if by else run))
+
+
+def point(measured: Sequence[Measured]) -> Point:
+    """One run with its 95 % interval, several with their range."""
+    shares = [100 * one.share for one in measured]
+    if len(measured) == 1:
+        return Point(shares[0], *(100 * end for end in measured[0].interval))
+    return Point.of(shares)
+
+
+def grouped(views: Iterable[RunView], label: Callable[[RunView], str]) -> dict[str, Seeds]:
+    """Runs of one label together; those without a record are left out."""
+    groups = group_by((view for view in views if not view.frame.is_empty()), label)
+    return {name: Seeds(tuple(group)) for name, group in groups.items()}
+
+
+def having(groups: Mapping[str, Seeds], kind: str, mode: str = "forced") -> dict[str, Seeds]:
+    """Those that have records of a kind."""
+    return {name: seeds for name, seeds in groups.items() if not seeds.records(kind, mode=mode).is_empty()}
+
+
+def row_label(view: RunView) -> str:
+    """What tells the rows of a table apart: the modulus and the training set."""
+    modulus = view.task.modulus
+    return f"trained on {view.train}" if modulus is None else f"modulo {modulus}, {view.train}"
+
+
+def encoding_name(view: RunView) -> str:
+    return view.spec.positions
+
+
+def single_lengths(view: RunView) -> list[Domain]:
+    """The test domains of one length each, in order."""
+    return sorted((d for d in view.tests if len(d.parts) == 1), key=lambda domain: domain.length)
+
+
+def by_training_set(views: Iterable[RunView]) -> dict[str, Seeds]:
+    return grouped(views, lambda view: f"trained on {view.train}")
+
+
+def by_chain(seeds: Seeds) -> Points:
+    """Problems longer than trained by their longest carry chain, all lengths together."""
+    longer = seeds.at_end("chain").filter(pl.col("length") > seeds.first.train.length)
+    counts = longer.group_by("run", "i").agg(pl.col("correct").sum(), pl.col("total").sum())
+    return spread(counts.with_columns(share=pl.col("correct") / pl.col("total"), value=None), "i")
+
+
+def agreement_beyond(seeds: Seeds) -> float | None:
+    """With theory's function on longer lengths, in percent; None where theory says nothing of them."""
+    longer = [domain for domain in single_lengths(seeds.first) if domain.length > seeds.first.train.length]
+    rows = seeds.first.spec.predictions(longer)
+    found = [seeds.at_end(domain=str(row.domain), reference=str(row.hypothesis))["share"] for row in rows]
+    means = [100 * fmean(shares) for shares in found if len(shares)]
+    return fmean(means) if means else None
+
+
+def failures(seeds: Seeds) -> dict[str, dict[str | int, float]]:
+    """Decoded answers in percent, by domain and by how they fail: exact (they do not), malformed, wrong_length, or
+    the number of the first wrong digit."""
+    ways = pl.col("kind").is_in(["exact", "malformed", "wrong_length", "first_wrong"])
+    found = latest(seeds.frame.filter(ways, mode="decoded", reference=TRUTH))
+    counts = found.group_by("domain", "kind", "i", maintain_order=True).agg(pl.col("correct").sum())
+    shares = counts.select("domain", "kind", "i", 100 * pl.col("correct") / pl.col("correct").sum().over("domain"))
+    table: dict[str, dict[str | int, float]] = {}
+    for domain, kind, digit, share in shares.rows():
+        table.setdefault(domain, {})[kind if digit is None else digit] = share
+    return table
+
+
+def by_lengths(seeds: Seeds) -> Cells:
+    """Right answers in percent, by the lengths of a and of b."""
+    return {place: found.mean for place, found in spread(seeds.at_end("pair"), "i", "j").items()}
+
+
+class DependenceCells(NamedTuple):
+    """How often answer digit i changes with digit j of a, in percent."""
+
+    measured: Cells
+    exact: Cells
+    """Of the function that theory says these runs compute, where it is derived."""
+    hypothesis: Hypothesis | None
+
+
+def dependence_cells(seeds: Seeds) -> DependenceCells | None:
+    """None where no run has an intervention."""
+    found = seeds.at_end("depends", mode="decoded")
+    if found.is_empty():
+        return None
+    view = next(view for view in seeds.views if view.name == found["run"][0])
+    hypothesis = view.spec.predicted_hypothesis(max(view.tests, key=lambda domain: domain.length))
+    matrix = dependence_of(view.records, view.task, hypothesis).exact
+    cells = {(i, j): share for i, row in enumerate(matrix, 1) for j, share in enumerate(row, 1)}
+    exact = {place: 100 * float(share) for place, share in cells.items() if share is not None}
+    return DependenceCells({place: own.mean for place, own in spread(found, "i", "j").items()}, exact, hypothesis)

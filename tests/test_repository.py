@@ -24,7 +24,9 @@ ALLOWED = {
     "records": {"arithmetic", "theory"},
     "shipped": set(),
     "experiments": {"arithmetic", "theory", "tokens", "model", "training", "evaluation", "records", "shipped"},
-    "report": {"records", "theory", "arithmetic"},
+    # Of what trains, configs alone.
+    "recipes": {"arithmetic", "theory", "records", "tokens", "model", "training", "experiments"},
+    "report": {"recipes", "records", "theory", "arithmetic"},
     "explorer": {
         "arithmetic",
         "theory",
@@ -47,14 +49,15 @@ ALLOWED = {
         "records",
         "experiments",
     }
-    | {"report", "explorer"},
+    | {"recipes", "report", "explorer"},
     "cli.py": {"commands"},
     "__main__.py": {"cli"},
     "__init__.py": {"theory", "experiments"},
     "errors.py": set(),
     "config.py": set(),
 }
-WITHOUT_TORCH = ("arithmetic", "theory", "records", "report")
+WITHOUT_TORCH = ("arithmetic", "theory", "records", "recipes", "report")
+OF_TRAINING = ("tokens", "model", "training", "experiments")
 
 
 def tracked() -> list[str]:
@@ -91,6 +94,16 @@ def test_allowed_imports(path):
             assert parts[1] == home or parts[1] in ALLOWED[home] | EVERYONE, f"{home} must not import {name}"
         if home in WITHOUT_TORCH or path.name == "config.py":
             assert parts[0] != "torch", f"{path.name} must not import torch"
+
+
+def test_recipes_take_configs_alone_of_what_trains_and_no_library_that_draws():
+    """So that a figure's caption, or `reproduce --list`, needs no torch, and a machine that trains no matplotlib."""
+    for path in (PACKAGE / "recipes").glob("*.py"):
+        taken = [name.split(".") for name in imports(path) if name.startswith("lengthwise.")]
+        assert all(parts[2] == "config" for parts in taken if parts[1] in OF_TRAINING), path.name
+    script = "import sys, lengthwise.recipes; print(*({'torch', 'matplotlib', 'polars'} & {*sys.modules}))"
+    ran = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert ran.stdout.strip() == ""
 
 
 def test_only_frames_of_records_take_polars_at_import():

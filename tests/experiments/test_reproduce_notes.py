@@ -8,13 +8,13 @@ import pytest
 from rich.console import Console
 
 from lengthwise.experiments import reproduce as module
-from lengthwise.experiments.recipes import RECIPES, Setting
-from lengthwise.experiments.reproduce import Order, covered, reproduce
+from lengthwise.experiments.reproduce import covered, reproduce
+from lengthwise.recipes import RECIPES, Setting
 from lengthwise.records.files import read_json, write_json
 from lengthwise.records.folder import RunFolder
 
 RECIPE = RECIPES["modular-addition"]
-ROWS = [row.name for row in RECIPE.rows(Setting())]
+ROWS = [*RECIPE.rows(Setting())]
 FACTS = {"commit": "abc123", "device": "none"}
 FILE = "modular-addition.json"
 
@@ -32,7 +32,8 @@ def trained_at_once(monkeypatch):
 
 
 def noted(row, out):
-    reproduce(RECIPE, Order(only=[row]), out, Console(quiet=True))
+    asked = {"scale": "full", "preset": "fast", "seeds": 1}
+    reproduce(RECIPE.name, RECIPE.runs(Setting(), 1, [row]), out, asked=asked, console=Console(quiet=True))
     return read_json(out / FILE)
 
 

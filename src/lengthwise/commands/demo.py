@@ -51,8 +51,8 @@ class Demo:
     """Print the rows as JSON."""
 
     def run(self) -> None:
-        from lengthwise.experiments.demo import demo_configs
         from lengthwise.experiments.launch import train
+        from lengthwise.recipes.demo import demo_configs
         from lengthwise.records.view import RunView
         from lengthwise.report.page import Report
 

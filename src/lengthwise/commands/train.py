@@ -13,8 +13,8 @@ from rich.console import Console
 from lengthwise.arithmetic import OPERATIONS
 from lengthwise.errors import InputError
 from lengthwise.experiments.config import RunConfig, completed
-from lengthwise.experiments.recipes import PRESETS, preset
 from lengthwise.model.config import SIZES
+from lengthwise.recipes import PRESETS, preset
 
 
 @dataclass(frozen=True, kw_only=True)

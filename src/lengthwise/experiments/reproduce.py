@@ -1,51 +1,50 @@
-"""Running a recipe: its rows as stacks into run folders, and a note of what it took."""
+"""Training the runs of a recipe: as stacks into run folders, and a note of what it took."""
 
 import math
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from lengthwise.experiments.config import RunConfig
 from lengthwise.experiments.launch import Claim, train_claims
-from lengthwise.experiments.recipes import Recipe, Setting
 from lengthwise.records.files import read_json, write_json
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.lock import alone
 
 
-@dataclass(frozen=True, kw_only=True)
-class Order:
-    """How a recipe is to be run."""
-
-    setting: Setting = field(default_factory=Setting)
-    seeds: int = 1
-    only: Sequence[str] = ()
-    device: str = "auto"
-
-
-def reproduce(recipe: Recipe, order: Order, out: Path, console: Console) -> list[RunFolder]:
-    """Train what is not trained yet. OUT/NAME.json tells the runs and the seconds that training them took."""
-    runs = recipe.runs(order.setting, order.seeds, order.only)
-    claims = [Claim(run.config, RunFolder(out / "runs" / run.name)) for run in runs]
+def reproduce(
+    name: str,
+    runs: Mapping[str, RunConfig],
+    out: Path,
+    *,
+    asked: Mapping[str, Any],
+    device: str = "auto",
+    console: Console,
+) -> list[RunFolder]:
+    """Train what is not trained yet of a recipe's runs, by their names. OUT/NAME.json notes the runs, the seconds
+    that training them took, and what was `asked`: scale, preset and number of seeds."""
+    claims = [Claim(config, RunFolder(out / "runs" / run)) for run, config in runs.items()]
     unfinished = any(claim.folder.status() != "done" for claim in claims)
     start = time.time()
     try:
-        return train_claims(claims, device=order.device, console=console)
+        return train_claims(claims, device=device, console=console)
     finally:
         span = [[round(start, 1), round(time.time(), 1)]] if unfinished else []
-        _note(recipe, order, out, [claim.folder for claim in claims], span)
+        _note(name, [claim.folder for claim in claims], out, asked, span)
 
 
-def _note(recipe: Recipe, order: Order, out: Path, folders: Sequence[RunFolder], span: list[list[float]]) -> None:
+def _note(
+    name: str, folders: Sequence[RunFolder], out: Path, asked: Mapping[str, Any], span: list[list[float]]
+) -> None:
     """A call that goes on with what an earlier one began, or trains other rows beside it, adds to its note."""
     there = [folder for folder in folders if (folder.path / "environment.json").exists()]
     if not there:
         return
     environment = there[0].environment()
-    path = out / f"{recipe.name}.json"
+    path = out / f"{name}.json"
     with alone(path):
         before = _with_spans(read_json(path)) if path.exists() else {}
         spans = [*before.get("spans", []), *span]
@@ -53,10 +52,9 @@ def _note(recipe: Recipe, order: Order, out: Path, folders: Sequence[RunFolder],
             path,
             {
                 **before,
-                "recipe": recipe.name,
-                "scale": order.setting.scale,
-                "preset": order.setting.preset,
-                "seeds": max(order.seeds, before.get("seeds", 0)),
+                "recipe": name,
+                **asked,
+                "seeds": max(asked["seeds"], before.get("seeds", 0)),
                 "runs": list(dict.fromkeys([*before.get("runs", []), *(folder.name for folder in there)])),
                 "spans": spans,
                 "wall_seconds": round(before.get("earlier_seconds", 0.0) + covered(spans), 1),

@@ -7,18 +7,18 @@ from matplotlib.figure import Figure
 
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.view import RunView
-from lengthwise.report.beyond import Candidate, candidates
 from lengthwise.report.figures.curves import grouped
 from lengthwise.report.figures.grids import add_scale
 from lengthwise.report.figures.style import PALE, blues, separate_panels
+from lengthwise.report.recipe_tables import Candidate, candidates, modulus_words
 
 SHOWN_CANDIDATES = 3
 """Of each encoding, so many of the best."""
 
 
 def candidate_grid(views: Sequence[RunView]) -> Figure | None:
-    """A panel for each modulus: candidates by encodings, agreement on longer operands."""
-    moduli = grouped(views, lambda view: f"modulo {view.task.modulus}")
+    """A panel for each task: candidates by encodings, agreement on longer operands."""
+    moduli = grouped(views, lambda view: f"modulo {modulus_words(view.task)}")
     if not moduli:
         return None
     found = {

@@ -11,7 +11,6 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import NullLocator
 
 from lengthwise.records.view import RunView
-from lengthwise.report.far import pair_shares
 from lengthwise.report.figures.curves import Curves, grouped, single_lengths
 from lengthwise.report.figures.grids import add_scale
 from lengthwise.report.figures.seeds import draw_spread, encoding_name, last_percents
@@ -28,6 +27,7 @@ from lengthwise.report.figures.style import (
     square_panels,
     top_legend,
 )
+from lengthwise.report.recipe_tables import pair_shares
 
 ANSWERS = {"add": "sums", "mul": "products"}
 KINDS = {"random operands": "", **{name: f":{name}" for name in ("lopsided", "carry", "alternating")}}

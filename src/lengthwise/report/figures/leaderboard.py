@@ -8,9 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 
-from lengthwise.records.verdicts import FAILS
 from lengthwise.records.view import RunView
-from lengthwise.report.beyond import Spread
+from lengthwise.report.answers import Spread
 from lengthwise.report.figures.grids import add_scale
 from lengthwise.report.figures.style import COLOURS, PALE, blues, side_by_side
 from lengthwise.report.leaderboard import Cell, Leaderboard, leaderboard
@@ -56,8 +55,8 @@ def _places(board: Leaderboard) -> Iterator[tuple[int, int, Cell]]:
 
 
 def _frame_refuted(axes: Axes, board: Leaderboard) -> None:
-    """Where the measurement says otherwise than theory's mark."""
+    """Where some seed contradicts theory's mark and none agrees."""
     for y, x, cell in _places(board):
-        if cell.word == FAILS:
+        if cell.verdict is not None and cell.verdict.refuted:
             frame = Rectangle((x - 0.47, y - 0.44), 0.94, 0.88, fill=False, edgecolor=COLOURS[1], linewidth=1.2)
             axes.add_patch(frame)

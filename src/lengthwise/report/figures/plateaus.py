@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 from lengthwise.records.standstill import Standstill, standstills
 from lengthwise.records.view import RunView
 from lengthwise.report.figures.curves import Curves, grouped, row_label
-from lengthwise.report.figures.spec import FigureSpec
 from lengthwise.report.figures.style import (
     COLOURS,
     GREY,
@@ -104,19 +103,3 @@ def _problems(curves: Curves) -> int:
 def _trained(curves: Curves) -> dict[int, float]:
     """Percent by step, without the untrained model."""
     return {step: value for step, value in curves.percent("exact", curves.own_domain).items() if step > 0}
-
-
-PLATEAUS = FigureSpec(
-    name="plateaus",
-    title="Where modular products stand still",
-    caption=(
-        "A panel for each modulus whose training stood still: dots are the share of right answers on the training "
-        "domain, one line a seed, on a logarithmic axis; pale lines are the exact accuracies of models that know "
-        "only part of an answer and guess the rest at best. Dotted is the one nearest to a standstill, orange if "
-        "the curve stands there within its error: such a model knows nothing yet, or all but one factor of the "
-        "modulus, or all but the operands' top digits."
-    ),
-    alt="Small panels of accuracy against training step on a logarithmic axis, with predicted heights as lines.",
-    runs=("modular-multiplication-",),
-    picture=accuracy_plateaus,
-)

@@ -8,9 +8,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from lengthwise.arithmetic import Domain
+from lengthwise.recipes.claims import chains
+from lengthwise.recipes.relative import has_steps
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.view import RunView
-from lengthwise.report.beyond import chains
 from lengthwise.report.figures.by_length import shade_trained
 from lengthwise.report.figures.curves import Curves, grouped, single_lengths
 from lengthwise.report.figures.seeds import draw_spread, encoding_name, last_percents
@@ -25,7 +26,6 @@ from lengthwise.report.figures.style import (
     percent_axis,
     top_legend,
 )
-from lengthwise.report.relative import has_steps
 from lengthwise.theory.accuracy import accuracy
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.paper import window_bound

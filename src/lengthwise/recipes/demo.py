@@ -6,7 +6,7 @@ relative ones `coupled`.
 """
 
 from lengthwise.experiments.config import RunConfig
-from lengthwise.experiments.recipes.laptop import small
+from lengthwise.recipes.presets import small
 
 SEED = 1
 ENCODINGS = ("learned", "coupled")

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from lengthwise.commands.demo import Demo, row_verdict
-from lengthwise.experiments import demo
 from lengthwise.experiments.build import stack_key
-from lengthwise.experiments.demo import ENCODINGS, TASKS, demo_configs
+from lengthwise.recipes import demo
+from lengthwise.recipes.demo import ENCODINGS, TASKS, demo_configs
 from lengthwise.theory.predict import generalization_mark
 
 

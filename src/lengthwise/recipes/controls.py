@@ -1,0 +1,334 @@
+"""Controls beside the paper's tables: questions that nobody chose, the paper's data and hyperparameters, training
+sets that show too little, packing, what answer digits depend on, and regularization."""
+
+import random
+from typing import NamedTuple
+
+from lengthwise.experiments.config import RunConfig
+from lengthwise.recipes import paper
+from lengthwise.recipes.claims import OPPOSITE, Words, each, last, others
+from lengthwise.recipes.presets import Setting, Tuning, fast, full_scale, small
+from lengthwise.recipes.recipe import CONTROLS, FRESH_SEED, FRESH_SEEDS, Claim, Figure, Recipe, Rows, Table
+from lengthwise.records.schema import TRUTH
+from lengthwise.records.verdicts import judge
+from lengthwise.records.view import RunView
+
+COUNT, LAPTOP_COUNT = 20, 2
+DRAW = 2025
+"""What the questions are drawn by. It was committed before any of them was trained."""
+BASES, MODULI, LENGTHS = range(4, 17), range(3, 251), {"add": range(2, 6), "mul": range(2, 4)}
+
+# One row of each table.
+CONTROLLED = ("addition-D4", "modular-addition-p101", "multiplication-D3", "modular-multiplication-p51")
+LAPTOP_CONTROLLED = ("addition-D1+D2", "modular-addition-p35")
+SAMPLES, LAPTOP_SAMPLES = 100_000, 500
+SECONDS = 150
+"""Of training for each row as printed: ten minutes in all."""
+
+# What a row is called, and what it is trained on.
+COUNTEREXAMPLES = {"D4-lead6": "D4[lead>=6]", "D1..9": "D1..9"}
+LAPTOP_COUNTEREXAMPLES = {"D2-lead3": "D2[lead>=3]", "D1..3": "D1..3"}
+
+PACKING_TUNING = Tuning(steps=4_000)
+PACKINGS = ("lines", "concatenated")
+
+INTERVENED = (
+    "addition-D4",
+    "addition-D4+D5",
+    "modular-addition-p100",
+    "modular-addition-p101",
+    "modular-addition-p150",
+    "multiplication-D2",
+    "modular-multiplication-p100",
+    "modular-multiplication-p101",
+)
+LAPTOP_INTERVENED = ("addition-D1+D2", "modular-addition-p35", "modular-addition-p36")
+
+DROPOUT, DECAY = (0.0, 0.1, 0.2), (0.0, 0.05, 0.3)
+LAPTOP_DROPOUT, LAPTOP_DECAY = (0.0, 0.2), (0.0, 0.3)
+LAPTOP_REGULARIZED = ("add", "add%35")
+
+
+def question_rows(setting: Setting) -> Rows:
+    """Each is trained as `lengthwise train TASK --train Dn --base B` does it, with no other option."""
+    draws = random.Random(DRAW)
+    drawn = [_question(draws, setting) for _ in range(LAPTOP_COUNT if setting.laptop else COUNT)]
+    return {f"questions-{k:02}": config for k, config in enumerate(drawn, start=1)}
+
+
+def _question(draws: random.Random, setting: Setting) -> RunConfig:
+    """Sum or product, with a modulus or without, a base and a length: each alike, independently."""
+    operation, modular = draws.choice(sorted(LENGTHS)), draws.choice([False, True])
+    base, modulus, length = draws.choice(BASES), draws.choice(MODULI), draws.choice(LENGTHS[operation])
+    task = f"{operation}%{modulus}" if modular else operation
+    if setting.laptop:
+        return small(task, "D2").changed(base=4)
+    return fast(task).changed(train=f"D{length}", base=base)
+
+
+def fixed_samples_rows(setting: Setting) -> Rows:
+    """Nine tenths of the samples are trained on, 90,000 as in the paper. What is fixed cannot be made sparse."""
+    data = {"samples": LAPTOP_SAMPLES if setting.laptop else SAMPLES, "sparse": 0.0}
+    return {f"fixed-samples-{name}": config.changed(data=data) for name, config in _controlled(setting).items()}
+
+
+def as_printed_rows(setting: Setting) -> Rows:
+    if setting.laptop:
+        found = _controlled(setting)
+    else:
+        printed = _controlled(Setting(preset="paper"))
+        found = {name: config.changed(training={"seconds": SECONDS}) for name, config in printed.items()}
+    return {f"as-printed-{name}": config for name, config in found.items()}
+
+
+def _controlled(setting: Setting) -> Rows:
+    rows = paper.table_rows(setting)
+    return {name: rows[name] for name in (LAPTOP_CONTROLLED if setting.laptop else CONTROLLED)}
+
+
+def counterexample_rows(setting: Setting) -> Rows:
+    """The row B4 is the one of the addition tables."""
+    named = LAPTOP_COUNTEREXAMPLES if setting.laptop else COUNTEREXAMPLES
+    both_long = "addition-B2" if setting.laptop else "addition-B4"
+    rows = {f"counterexample-{name}": paper.sums(setting, train) for name, train in named.items()}
+    return {**rows, both_long: paper.addition_rows(setting)[both_long]}
+
+
+def packing_rows(setting: Setting) -> Rows:
+    """In the layout of the paper's example, `123+45=168`, where problems differ in length."""
+    run = small("add", "D1+D2") if setting.laptop else full_scale(setting, "add", "D1..4", "D1..9", PACKING_TUNING)
+    return {f"packing-{way}": run.changed(layout="plain", data={"packing": way}) for way in PACKINGS}
+
+
+def intervened_rows(setting: Setting) -> Rows:
+    chosen = LAPTOP_INTERVENED if setting.laptop else INTERVENED
+    return {name: config for name, config in paper.table_rows(setting).items() if name in chosen}
+
+
+class Representative(NamedTuple):
+    """The row that stands for a table in the grid."""
+
+    task: str
+    train: str
+    test: str
+    size: str
+    steps: int
+    answer_width: int | None = None
+
+    def start(self) -> RunConfig:
+        """The grid is ours, so it starts from the preset `fast` whatever was asked for."""
+        tuning = Tuning(steps=self.steps, evaluate_every=1_000)
+        shape = {"size": self.size, "answer_width": self.answer_width}
+        return full_scale(Setting(), self.task, self.train, self.test, tuning, **shape)
+
+
+REGULARIZED = (
+    Representative("add", "D4", "D1..9", "mini", 2_000),
+    Representative("add%101", "D1..4", "B1..9", "mini", 2_000, 3),
+    Representative("mul", "D2", "D1..9", "micro", 4_000),
+    Representative("mul%51", "D3", "B1..9", "mini", 4_000, 3),
+)
+
+
+def regularization_rows(setting: Setting) -> Rows:
+    if setting.laptop:
+        starts = [small(task, "D1+D2") for task in LAPTOP_REGULARIZED]
+        dropouts, decays = LAPTOP_DROPOUT, LAPTOP_DECAY
+    else:
+        starts = [table.start() for table in REGULARIZED]
+        dropouts, decays = DROPOUT, DECAY
+    return {
+        f"regularization-{start.task.replace('%', '-mod-')}-dropout{dropout:g}-decay{decay:g}": start.changed(
+            model={"dropout": dropout}, training={"weight_decay": decay}
+        )
+        for start in starts
+        for dropout in dropouts
+        for decay in decays
+    }
+
+
+def top_digit_stuck(run: RunView) -> Words:
+    """Trained where digit n + 1 is always 1, a model does not write the 0 that shorter operands need there."""
+    if not any(part.lead for part in run.train.parts):
+        return []
+    n = run.train.length
+    shorter = {str(domain) for domain in run.tests if domain.length < n}
+    top = last(run, lambda r: (r.metric, r.reference) == (f"digit:{n + 1}", TRUTH) and r.domain in shorter)
+    return [judge(others(counts), run.converged) for counts in top]
+
+
+def both_long_is_not_enough(run: RunView) -> Words:
+    """Trained on Bn, a model misses some sums one digit shorter: it never saw an empty top digit."""
+    if not str(run.train).startswith("B"):
+        return []
+    shorter = run.final_counts[f"D{run.train.length - 1}", TRUTH]
+    return [OPPOSITE[judge(shorter, run.converged)]]
+
+
+def all_lengths_learned(run: RunView) -> Words:
+    return [verdict.word for verdict in run.verdicts()] if len(run.train.parts) > 1 else []
+
+
+def unread_digits_dead(run: RunView) -> Words:
+    """Changing an operand digit above those that matter changes no answer digit."""
+    longest = max(run.tests, key=lambda domain: domain.length)
+    if run.spec.predicted_hypothesis(longest) is None:
+        return []
+    above = digits_that_matter(run)
+    dead = last(run, lambda r: r.metric.startswith("depends:") and int(r.metric.split(":")[2]) > above)
+    return [judge(others(counts), run.converged) for counts in dead]
+
+
+def digits_that_matter(run: RunView) -> int:
+    """n, or the least k with p dividing base^k where that is less."""
+    task, n = run.task, run.train.length
+    if task.modulus is None:
+        return n
+    return next((k for k in range(1, n) if task.base**k % task.modulus == 0), n)
+
+
+ROWS_WORDS = (
+    "A line for each row: accuracy on what it was trained on, and the lowest agreement with the predicted "
+    "function on shorter and on longer operands, in %, the mean over seeds. A seed holds if its predictions hold "
+    "on every length."
+)
+
+QUESTIONS = Recipe(
+    name="questions",
+    purpose="twenty tasks, bases and lengths drawn at random, trained with no option: how many predictions hold?",
+    rows=question_rows,
+    first_seed=FRESH_SEED,
+    section=CONTROLS,
+    title="Twenty questions that nobody chose",
+    words=f"Is the default setting a recipe, or a fit to the paper's rows? {ROWS_WORDS}",
+    tables=(Table("questions", "recipe_tables.row_verdicts"),),
+)
+FIXED_SAMPLES = Recipe(
+    name="fixed-samples",
+    purpose="one row of each table on 90,000 fixed samples instead of fresh ones",
+    rows=fixed_samples_rows,
+    seeds=FRESH_SEEDS,
+    first_seed=FRESH_SEED,
+    section=CONTROLS,
+    title="The paper's amount of data",
+    words=f"One row of each table, trained on 90,000 fixed samples instead of fresh ones. {ROWS_WORDS}",
+    tables=(Table("fixed-samples", "recipe_tables.row_verdicts"),),
+)
+AS_PRINTED = Recipe(
+    name="as-printed",
+    purpose="one row of each table with the paper's own hyperparameters, for ten minutes in all",
+    rows=as_printed_rows,
+    first_seed=FRESH_SEED,
+    section=CONTROLS,
+    title="The paper's own hyperparameters",
+    words=f"One row of each table, trained as the paper prints it, for {SECONDS} seconds each. {ROWS_WORDS}",
+    tables=(Table("as-printed", "recipe_tables.row_verdicts"),),
+)
+COUNTEREXAMPLE = Recipe(
+    name="counterexample",
+    purpose="what D4[lead>=6] and B4 do below their length; the same model on D1..9 can do it all",
+    rows=counterexample_rows,
+    seeds=FRESH_SEEDS,
+    first_seed=FRESH_SEED,
+    figures=(
+        Figure(
+            name="counterexample",
+            title="When training shows too little of the top digits",
+            caption=(
+                "Left, accuracy by length of models whose training shows too little of the top digits, beside the "
+                "same model trained on all lengths, to see that it is able to. Right, the digit to blame: a model "
+                "whose training sums all had a 1 there should always write 1 (dotted), which is wrong for every "
+                "shorter sum."
+            ),
+            alt="Two panels of accuracy by length: the whole answer, and the digit above the trained ones alone.",
+            drawn_by="by_length.counterexample",
+            rows=counterexample_rows,
+        ),
+    ),
+    claims=(
+        Claim(
+            "counterexample",
+            "Trained on D4[lead>=6], digit 5 is never 0 on shorter operands",
+            each(top_digit_stuck),
+        ),
+        Claim(
+            "B4",
+            "Trained on B4, sums of three digits go wrong (72.6 % are right in the paper)",
+            each(both_long_is_not_enough),
+        ),
+        Claim(
+            "capacity",
+            "The same model trained on D1..9 is right on all lengths",
+            each(all_lengths_learned),
+        ),
+    ),
+)
+PACKING = Recipe(
+    name="packing",
+    purpose="line by line with padding, against concatenation without",
+    rows=packing_rows,
+    figures=(
+        Figure(
+            name="packing",
+            title="One problem a line, or one after another",
+            caption=(
+                "Left, accuracy on the trained lengths as training goes on; right, accuracy on every length at "
+                "the end, for problems padded to lines and for problems strung together without padding. Where "
+                "the two colours lie on each other, it does not matter how problems are packed."
+            ),
+            alt="Two panels, through training and by length, comparing padded lines with concatenation.",
+            drawn_by="settings.packing",
+            rows=packing_rows,
+        ),
+    ),
+)
+DEPENDENCE = Recipe(
+    name="dependence",
+    purpose="how often changing operand digit j changes answer digit i, beside theory",
+    rows=intervened_rows,
+    seeds=FRESH_SEEDS,
+    first_seed=FRESH_SEED,
+    figures=(
+        Figure(
+            name="dependence",
+            title="Which operand digits matter",
+            caption=(
+                "Change one digit of a (written as usual, units to the right) and see how often each digit of the "
+                "answer changes: above in the trained model, below in the function that theory says it computes "
+                "(grey: not derived). Left of the dashed line lie digits longer than any trained on: white there "
+                "means that the model ignores them."
+            ),
+            alt="Pairs of heat maps, measured above exact; white left of a dashed line where digits are ignored.",
+            drawn_by="grids.dependence",
+            rows=intervened_rows,
+        ),
+    ),
+    claims=(
+        Claim(
+            "dependence",
+            "Operand digits that theory says are ignored change no answer digit",
+            each(unread_digits_dead),
+            rows=paper.table_rows,
+        ),
+    ),
+)
+REGULARIZATION = Recipe(
+    name="regularization",
+    purpose="a grid of dropout and decay for one row of each table",
+    rows=regularization_rows,
+    figures=(
+        Figure(
+            name="regularization",
+            title="Dropout, weight decay and lengths beyond training",
+            caption=(
+                "Each cell is one way to train: dropout to the right, weight decay upward, and in it how often "
+                "the model does what theory says on lengths longer than trained (a star: it had not learned the "
+                "trained lengths). Theory assumes that unseen digits are ignored: dark cells are ways to train "
+                "after which they are, pale ones after which they are not."
+            ),
+            alt="Heat maps of agreement with theory over dropout and weight decay, one for each of four tasks.",
+            drawn_by="grids.regularization",
+            rows=regularization_rows,
+        ),
+    ),
+)

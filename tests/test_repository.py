@@ -97,7 +97,7 @@ def test_allowed_imports(path):
 
 
 def test_recipes_take_configs_alone_of_what_trains_and_no_library_that_draws():
-    """So that a figure's caption, or `reproduce --list`, needs no torch, and a machine that trains no matplotlib."""
+    """So that `reproduce --list` and the report need no torch, and a machine that trains no matplotlib."""
     for path in (PACKAGE / "recipes").glob("*.py"):
         taken = [name.split(".") for name in imports(path) if name.startswith("lengthwise.")]
         assert all(parts[2] == "config" for parts in taken if parts[1] in OF_TRAINING), path.name

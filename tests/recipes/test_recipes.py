@@ -3,6 +3,8 @@
 import json
 import sys
 from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 from training import train
@@ -12,7 +14,8 @@ from lengthwise.errors import InputError
 from lengthwise.experiments.build import stack_key
 from lengthwise.experiments.reproduce import covered
 from lengthwise.model.config import SIZES
-from lengthwise.recipes import RECIPES, Recipe, Setting, find_recipes
+from lengthwise.recipes import RECIPES, Recipe, Setting, catalogue, find_recipes, row_names
+from lengthwise.report.collection import Collection
 
 FULL, PAPER, LAPTOP = Setting(), Setting(preset="paper"), Setting(scale="laptop")
 
@@ -55,6 +58,38 @@ def test_every_recipe_has_rows_of_distinct_names(recipe, setting):
     first = recipe.first_seed
     assert {config.seed for config in runs.values()} == {first, first + 1}
     assert all(name.endswith(f"-s{config.seed}") and "/" not in name for name, config in runs.items())
+
+
+def test_the_catalogue_speaks_of_every_recipe_and_of_nothing_else():
+    assert list(catalogue()["recipes"]) == list(RECIPES)
+    sections = catalogue()["sections"]
+    for recipe in RECIPES.values():
+        assert recipe.section is None or recipe.section in sections
+        assert (recipe.section is None) == (not recipe.tables), "tables are shown in a section"
+        assert [*recipe.words.get("says", {})] == [*recipe.theorems, *recipe.claims]
+    for entry in catalogue()["figures"]:
+        assert {*entry["of"], *([entry["recipe"]] if "recipe" in entry else [])} <= RECIPES.keys()
+    owned = [figure.name for recipe in RECIPES.values() for figure in recipe.figures]
+    assert len(owned) == len(set(owned)) == sum(len(entry["of"]) for entry in catalogue()["figures"])
+
+
+def test_what_the_catalogue_names_is_there():
+    makers = {f"report.{maker}" for recipe in RECIPES.values() for maker in recipe.tables.values()}
+    drawers = {f"report.figures.{figure.drawn_by}" for recipe in RECIPES.values() for figure in recipe.figures}
+    for name in makers | drawers:
+        module, _, function = name.rpartition(".")
+        assert callable(getattr(import_module(f"lengthwise.{module}"), function)), name
+
+
+def test_every_run_in_the_repository_is_of_a_recipe_s_row():
+    """A run is shown by its row: one of no row would go missing without a word."""
+    rows = {name for recipe in RECIPES.values() for name in row_names(recipe.rows)}
+    collection = Collection(Path(__file__).parent.parent.parent / "results")
+    assert len(collection.rows) > 200
+    assert {*collection.rows} <= rows
+    for name, note in collection.notes.items():
+        listed = {run.rpartition("-s")[0] for run in note["runs"]}
+        assert listed <= row_names(RECIPES[name].rows), name
 
 
 @pytest.mark.parametrize("recipe", PACKED)

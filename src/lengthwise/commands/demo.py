@@ -52,7 +52,7 @@ class Demo:
 
     def run(self) -> None:
         from lengthwise.experiments.launch import train
-        from lengthwise.recipes.demo import demo_configs
+        from lengthwise.recipes.presets import demo_configs
         from lengthwise.records.view import RunView
         from lengthwise.report.page import Report
 

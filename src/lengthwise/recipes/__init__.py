@@ -20,7 +20,7 @@ from lengthwise.recipes.long_operands import (
 )
 from lengthwise.recipes.paper import ADDITION, MODULAR_ADDITION, MODULAR_MULTIPLICATION, MULTIPLICATION
 from lengthwise.recipes.presets import PRESETS, Setting, fast, paper, preset
-from lengthwise.recipes.recipe import Claim, Figure, Recipe, Rows, Table, of_rows, row_names
+from lengthwise.recipes.recipe import Figure, Recipe, Rows, catalogue, of_rows, row_names
 from lengthwise.recipes.relative import (
     JELASSI,
     MODULAR_RELATIVE,
@@ -54,12 +54,11 @@ def find_recipes(name: str) -> list[Recipe]:
 __all__ = [
     "PRESETS",
     "RECIPES",
-    "Claim",
     "Figure",
     "Recipe",
     "Rows",
     "Setting",
-    "Table",
+    "catalogue",
     "fast",
     "find_recipes",
     "of_rows",

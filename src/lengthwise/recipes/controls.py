@@ -8,7 +8,7 @@ from lengthwise.experiments.config import RunConfig
 from lengthwise.recipes import paper
 from lengthwise.recipes.claims import OPPOSITE, Words, each, last, others
 from lengthwise.recipes.presets import Setting, Tuning, fast, full_scale, small
-from lengthwise.recipes.recipe import CONTROLS, FRESH_SEED, FRESH_SEEDS, Claim, Figure, Recipe, Rows, Table
+from lengthwise.recipes.recipe import FRESH_SEED, FRESH_SEEDS, Recipe, Rows
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import judge
 from lengthwise.records.view import RunView
@@ -187,148 +187,27 @@ def digits_that_matter(run: RunView) -> int:
     return next((k for k in range(1, n) if task.base**k % task.modulus == 0), n)
 
 
-ROWS_WORDS = (
-    "A line for each row: accuracy on what it was trained on, and the lowest agreement with the predicted "
-    "function on shorter and on longer operands, in %, the mean over seeds. A seed holds if its predictions hold "
-    "on every length."
-)
+FRESH = {"seeds": FRESH_SEEDS, "first_seed": FRESH_SEED}
 
-QUESTIONS = Recipe(
-    name="questions",
-    purpose="twenty tasks, bases and lengths drawn at random, trained with no option: how many predictions hold?",
-    rows=question_rows,
-    first_seed=FRESH_SEED,
-    section=CONTROLS,
-    title="Twenty questions that nobody chose",
-    words=f"Is the default setting a recipe, or a fit to the paper's rows? {ROWS_WORDS}",
-    tables=(Table("questions", "recipe_tables.row_verdicts"),),
-)
-FIXED_SAMPLES = Recipe(
-    name="fixed-samples",
-    purpose="one row of each table on 90,000 fixed samples instead of fresh ones",
-    rows=fixed_samples_rows,
-    seeds=FRESH_SEEDS,
-    first_seed=FRESH_SEED,
-    section=CONTROLS,
-    title="The paper's amount of data",
-    words=f"One row of each table, trained on 90,000 fixed samples instead of fresh ones. {ROWS_WORDS}",
-    tables=(Table("fixed-samples", "recipe_tables.row_verdicts"),),
-)
-AS_PRINTED = Recipe(
-    name="as-printed",
-    purpose="one row of each table with the paper's own hyperparameters, for ten minutes in all",
-    rows=as_printed_rows,
-    first_seed=FRESH_SEED,
-    section=CONTROLS,
-    title="The paper's own hyperparameters",
-    words=f"One row of each table, trained as the paper prints it, for {SECONDS} seconds each. {ROWS_WORDS}",
-    tables=(Table("as-printed", "recipe_tables.row_verdicts"),),
-)
+QUESTIONS = Recipe("questions", question_rows, first_seed=FRESH_SEED)
+FIXED_SAMPLES = Recipe("fixed-samples", fixed_samples_rows, **FRESH)
+AS_PRINTED = Recipe("as-printed", as_printed_rows, first_seed=FRESH_SEED)
 COUNTEREXAMPLE = Recipe(
-    name="counterexample",
-    purpose="what D4[lead>=6] and B4 do below their length; the same model on D1..9 can do it all",
-    rows=counterexample_rows,
-    seeds=FRESH_SEEDS,
-    first_seed=FRESH_SEED,
-    figures=(
-        Figure(
-            name="counterexample",
-            title="When training shows too little of the top digits",
-            caption=(
-                "Left, accuracy by length of models whose training shows too little of the top digits, beside the "
-                "same model trained on all lengths, to see that it is able to. Right, the digit to blame: a model "
-                "whose training sums all had a 1 there should always write 1 (dotted), which is wrong for every "
-                "shorter sum."
-            ),
-            alt="Two panels of accuracy by length: the whole answer, and the digit above the trained ones alone.",
-            drawn_by="by_length.counterexample",
-            rows=counterexample_rows,
-        ),
-    ),
-    claims=(
-        Claim(
-            "counterexample",
-            "Trained on D4[lead>=6], digit 5 is never 0 on shorter operands",
-            each(top_digit_stuck),
-        ),
-        Claim(
-            "B4",
-            "Trained on B4, sums of three digits go wrong (72.6 % are right in the paper)",
-            each(both_long_is_not_enough),
-        ),
-        Claim(
-            "capacity",
-            "The same model trained on D1..9 is right on all lengths",
-            each(all_lengths_learned),
-        ),
-    ),
+    "counterexample",
+    counterexample_rows,
+    **FRESH,
+    claims={
+        "counterexample": each(top_digit_stuck),
+        "B4": each(both_long_is_not_enough),
+        "capacity": each(all_lengths_learned),
+    },
 )
-PACKING = Recipe(
-    name="packing",
-    purpose="line by line with padding, against concatenation without",
-    rows=packing_rows,
-    figures=(
-        Figure(
-            name="packing",
-            title="One problem a line, or one after another",
-            caption=(
-                "Left, accuracy on the trained lengths as training goes on; right, accuracy on every length at "
-                "the end, for problems padded to lines and for problems strung together without padding. Where "
-                "the two colours lie on each other, it does not matter how problems are packed."
-            ),
-            alt="Two panels, through training and by length, comparing padded lines with concatenation.",
-            drawn_by="settings.packing",
-            rows=packing_rows,
-        ),
-    ),
-)
+PACKING = Recipe("packing", packing_rows)
 DEPENDENCE = Recipe(
-    name="dependence",
-    purpose="how often changing operand digit j changes answer digit i, beside theory",
-    rows=intervened_rows,
-    seeds=FRESH_SEEDS,
-    first_seed=FRESH_SEED,
-    figures=(
-        Figure(
-            name="dependence",
-            title="Which operand digits matter",
-            caption=(
-                "Change one digit of a (written as usual, units to the right) and see how often each digit of the "
-                "answer changes: above in the trained model, below in the function that theory says it computes "
-                "(grey: not derived). Left of the dashed line lie digits longer than any trained on: white there "
-                "means that the model ignores them."
-            ),
-            alt="Pairs of heat maps, measured above exact; white left of a dashed line where digits are ignored.",
-            drawn_by="grids.dependence",
-            rows=intervened_rows,
-        ),
-    ),
-    claims=(
-        Claim(
-            "dependence",
-            "Operand digits that theory says are ignored change no answer digit",
-            each(unread_digits_dead),
-            rows=paper.table_rows,
-        ),
-    ),
+    "dependence",
+    intervened_rows,
+    **FRESH,
+    claims={"dependence": each(unread_digits_dead)},
+    claim_rows=paper.table_rows,
 )
-REGULARIZATION = Recipe(
-    name="regularization",
-    purpose="a grid of dropout and decay for one row of each table",
-    rows=regularization_rows,
-    figures=(
-        Figure(
-            name="regularization",
-            title="Dropout, weight decay and lengths beyond training",
-            caption=(
-                "Each cell is one way to train: dropout to the right, weight decay upward, and in it how often "
-                "the model does what theory says on lengths longer than trained (a star: it had not learned the "
-                "trained lengths). Theory assumes that unseen digits are ignored: dark cells are ways to train "
-                "after which they are, pale ones after which they are not."
-            ),
-            alt="Heat maps of agreement with theory over dropout and weight decay, one for each of four tasks.",
-            drawn_by="grids.regularization",
-            rows=regularization_rows,
-        ),
-    ),
-)
+REGULARIZATION = Recipe("regularization", regularization_rows)

@@ -7,9 +7,10 @@ of residues on D3, as the paper has it (it primes one row, sums modulo 150, with
 from typing import Any
 
 from lengthwise.experiments.config import RunConfig
-from lengthwise.recipes.claims import as_predicted, each, modulus_divides
+from lengthwise.recipes.claims import Words, as_predicted, each, modulus_divides
 from lengthwise.recipes.presets import Setting, full_scale, small
-from lengthwise.recipes.recipe import FRESH_SEED, FRESH_SEEDS, TABLES, Claim, Figure, Recipe, Rows, RowsOf, Table
+from lengthwise.recipes.recipe import FRESH_SEED, FRESH_SEEDS, Recipe, Rows
+from lengthwise.records.view import RunView
 
 SUM_TRAIN, LAPTOP_SUM_TRAIN = ("D4", "B4", "D5", "D6", "D7", "D4+D5", "D5+D6", "D6+D7"), ("B2", "D1+D2")
 PAPER_SAMPLES = {"D6+D7": 120_000}
@@ -76,115 +77,27 @@ def table_rows(setting: Setting) -> Rows:
     return {name: config for rows in tables for name, config in rows(setting).items()}
 
 
-TABLE_WORDS = (
-    "Percent of right answers. measured: the mean over seeds, and their spread where there are several. exact: "
-    "what theory says, computed, not approximated. paper: what the paper printed. †: the length was in the "
-    "training domain. –: no number."
-)
+def _where_divides(run: RunView) -> Words:
+    return as_predicted(run) if modulus_divides(run) else []
 
 
-def _recipe(
-    name: str, purpose: str, rows: RowsOf, theorems: tuple[Claim, ...], without: tuple[tuple[str, str], ...] = ()
-) -> Recipe:
-    words, files = name.replace("-", " "), name.replace("-", "_")
-    return Recipe(
-        name=name,
-        purpose=purpose,
-        rows=rows,
-        seeds=FRESH_SEEDS,
-        first_seed=FRESH_SEED,
-        section=TABLES,
-        title=words.capitalize(),
-        words=TABLE_WORDS,
-        tables=(
-            Table(f"{files}_true_acc", "paper.against_truth", "paper.against_truth_data", without=without),
-            Table(
-                f"{files}_modular_acc",
-                "paper.against_truncated",
-                "paper.against_truncated_data",
-                truncated=True,
-                without=without,
-            ),
-        ),
-        figures=(
-            Figure(
-                name=f"accuracy-by-length-{name}",
-                title=f"Accuracy by length: {words}",
-                caption=(
-                    "A panel for each trained model: dots are the share of right answers on operands of each "
-                    "length, dashes what theory says it must be, and grey marks the lengths trained on. Where "
-                    "dots sit on dashes the theory holds, whether it foretells success or failure."
-                ),
-                alt=f"Small panels of accuracy by operand length for {words}, measured dots on predicted dashes.",
-                drawn_by="by_length.accuracy_by_length",
-                rows=rows,
-            ),
-        ),
-        theorems=theorems,
-    )
+def _elsewhere(run: RunView) -> Words:
+    return [] if modulus_divides(run) else as_predicted(run)
 
 
-ADDITION = _recipe(
-    "addition",
-    "both tables on addition, against truth and against truncated operands",
-    addition_rows,
-    (
-        Claim(
-            "Theorem 1, Corollary 2",
-            "Addition, absolute positions: trained on n digits, the model computes (a mod 10^n) + (b mod 10^n), "
-            "so it is right on shorter operands and wrong on longer ones",
-            each(as_predicted),
-        ),
-    ),
-)
-MODULAR_ADDITION = _recipe(
+FRESH = {"seeds": FRESH_SEEDS, "first_seed": FRESH_SEED}
+
+ADDITION = Recipe("addition", addition_rows, **FRESH, theorems={"Theorem 1, Corollary 2": each(as_predicted)})
+MODULAR_ADDITION = Recipe(
     "modular-addition",
-    "both tables on addition modulo p, for p = 50 to 201",
     modular_addition_rows,
-    (
-        Claim(
-            "Theorem 4",
-            "Addition modulo p where p divides 10^n: it generalizes to all lengths",
-            each(lambda run: as_predicted(run) if modulus_divides(run) else []),
-        ),
-        Claim(
-            "Theorem 5",
-            "Addition modulo p where p does not divide 10^n, absolute positions: the model computes on the last n "
-            "digits, and is right on longer operands only by chance",
-            each(lambda run: [] if modulus_divides(run) else as_predicted(run)),
-        ),
-    ),
+    **FRESH,
+    theorems={"Theorem 4": each(_where_divides), "Theorem 5": each(_elsewhere)},
 )
-MULTIPLICATION = _recipe(
-    "multiplication",
-    "both tables on multiplication, on up to two, three and four digits",
-    multiplication_rows,
-    (
-        Claim(
-            "Theorem 6",
-            "Multiplication, absolute positions: the model multiplies the last n digits",
-            each(as_predicted),
-        ),
-    ),
-    # D2 never shows two operands of one digit, so those products rest on what the model makes of zeros it has met
-    # in one operand alone.
-    without=(("D2", "D1"),),
-)
-MODULAR_MULTIPLICATION = _recipe(
+MULTIPLICATION = Recipe("multiplication", multiplication_rows, **FRESH, theorems={"Theorem 6": each(as_predicted)})
+MODULAR_MULTIPLICATION = Recipe(
     "modular-multiplication",
-    "both tables on multiplication modulo p, for p = 50 to 201",
     modular_multiplication_rows,
-    (
-        Claim(
-            "Theorem 7 (1)",
-            "Multiplication modulo p where p divides 10^n: it generalizes to all lengths",
-            each(lambda run: as_predicted(run) if modulus_divides(run) else []),
-        ),
-        Claim(
-            "Theorem 7 (2)",
-            "Multiplication modulo p where p does not divide 10^n, absolute positions: the model computes on the "
-            "last n digits",
-            each(lambda run: [] if modulus_divides(run) else as_predicted(run)),
-        ),
-    ),
+    **FRESH,
+    theorems={"Theorem 7 (1)": each(_where_divides), "Theorem 7 (2)": each(_elsewhere)},
 )

@@ -1,12 +1,16 @@
 """What a recipe is: the rows it trains, and the tables, figures and claims that their runs fill and decide.
 
-A run belongs to a recipe by its row, ROW-sSEED. Functions that draw figures and make tables are named here and
-found by the report when it needs them, so that recipes import no torch, no matplotlib and no polars.
+A run belongs to a recipe by its row, ROW-sSEED. What is said of a recipe, and which functions of the report make
+its tables and figures, is in catalogue.toml: they are found when needed, so that recipes import no torch, no
+matplotlib and no polars.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
+from importlib.resources import files
+from typing import Any
 
 from lengthwise.errors import InputError
 from lengthwise.experiments.config import RunConfig
@@ -21,9 +25,8 @@ FRESH_SEED, FRESH_SEEDS = 101, 3
 Rows = dict[str, RunConfig]
 """What each row of a table or curve of a figure is called, and its config but for the seed."""
 RowsOf = Callable[[Setting], Rows]
-
-TABLES, CONTROLS, RELATIVE, FAR = "Tables", "Controls", "Relative positions", "Far beyond training"
-"""Sections of the page of results."""
+Claims = Mapping[str, Decide]
+"""Where something is said, and how runs decide it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,52 +40,50 @@ class Figure:
     """For those who cannot see it."""
     drawn_by: str
     """The function of report/figures that draws it, as `by_length.counterexample`."""
-    rows: RowsOf
+    of: str
+    """The recipe whose rows it shows."""
 
 
 @dataclass(frozen=True)
-class Table:
-    name: str
-    """Of its files, results/tables/NAME.md."""
-    made_by: str
-    """The function of report that makes it, as `recipe_tables.by_length`."""
-    data_by: str | None = None
-    """The one that makes the table which programs read, where that is another."""
-    truncated: bool = False
-    """Of the paper's: whether answers are compared with those on truncated operands instead of truth."""
-    without: tuple[tuple[str, str], ...] = ()
-    """Of the paper's: cells (row, test domain) without which its deviation from theory is given too."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A theorem, or something else that is said, and how runs decide it."""
-
-    source: str
-    says: str
-    decide: Decide
-    rows: RowsOf | None = None
-    """Where runs of other rows than the recipe's decide."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Recipe:
     name: str
-    purpose: str
     rows: RowsOf
     seeds: int = 1
     """How many at full scale, where none are asked for; in small, one."""
     first_seed: int = 1
     """Where lower ones were looked at in tuning too."""
-    section: str | None = None
-    """Where the page of results shows its tables."""
-    title: str = ""
-    words: str = ""
-    """A few sentences: what was asked, and how to read the tables."""
-    tables: tuple[Table, ...] = ()
-    figures: tuple[Figure, ...] = ()
-    theorems: tuple[Claim, ...] = ()
-    claims: tuple[Claim, ...] = ()
+    theorems: Claims = field(default_factory=dict[str, Decide])
+    claims: Claims = field(default_factory=dict[str, Decide])
+    claim_rows: RowsOf | None = None
+    """Where runs of other rows than its own decide."""
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """What the catalogue says of it."""
+        return catalogue()["recipes"][self.name]
+
+    @property
+    def purpose(self) -> str:
+        return self.words["purpose"]
+
+    @property
+    def title(self) -> str:
+        """Of its part of the page of results."""
+        return self.words.get("title", f"`{self.name}`: {self.purpose}")
+
+    @property
+    def section(self) -> str | None:
+        """Of the page of results, where its tables are shown."""
+        return self.words.get("section")
+
+    @property
+    def tables(self) -> dict[str, str]:
+        """By the name of their files, the functions of report that make them, as `recipe_tables.by_length`."""
+        return self.words.get("tables", {})
+
+    @property
+    def figures(self) -> list[Figure]:
+        return [figure for owner, figure in _figures() if owner == self.name]
 
     def usual_seeds(self, setting: Setting) -> int:
         return 1 if setting.laptop else self.seeds
@@ -95,6 +96,22 @@ class Recipe:
                 raise InputError(f"recipe {self.name!r} has no row {name!r}: allowed are {', '.join(rows)}")
         numbers = range(self.first_seed, self.first_seed + seeds) if seeds else (TUNING_SEED,)
         return {f"{name}-s{seed}": rows[name].changed(seed=seed) for name in only or rows for seed in numbers}
+
+
+@cache
+def catalogue() -> dict[str, Any]:
+    return tomllib.loads(files("lengthwise.recipes").joinpath("catalogue.toml").read_text())
+
+
+@cache
+def _figures() -> list[tuple[str, Figure]]:
+    """Every figure, with the recipe that it belongs to."""
+    found: list[tuple[str, Figure]] = []
+    for entry in catalogue()["figures"]:
+        for of, words in entry["of"].items():
+            texts = {key: entry[key].format(recipe=of, words=words) for key in ("name", "title", "caption", "alt")}
+            found.append((entry.get("recipe", of), Figure(**texts, drawn_by=entry["drawn_by"], of=of)))
+    return found
 
 
 @cache

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from lengthwise.experiments.config import RunConfig
 from lengthwise.recipes.claims import (
     OPPOSITE,
+    Decide,
     Words,
     agreements,
     as_predicted,
@@ -23,8 +24,7 @@ from lengthwise.recipes.claims import (
 )
 from lengthwise.recipes.long_operands import POSITION_ONLY_TUNING, position_only
 from lengthwise.recipes.presets import Setting, Tuning, muon, small
-from lengthwise.recipes.recipe import RELATIVE as SECTION
-from lengthwise.recipes.recipe import Claim, Figure, Recipe, Rows, Table
+from lengthwise.recipes.recipe import Recipe, Rows
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Measured, judge
 from lengthwise.records.view import RunView
 from lengthwise.theory.encodings import encoding_facts, layout_facts
@@ -221,17 +221,10 @@ def products_rows(setting: Setting) -> Rows:
     }
 
 
-def _mark(family: str) -> Claim:
-    def words(run: RunView) -> Words:
-        encoding = TABLE_1_ENCODINGS[family]
-        natural = encoding_facts(encoding).layout
-        return [mark_verdict(run)] if (run.encoding, run.layout) == (encoding, natural) else []
-
-    return Claim(
-        f"Table 1, {family}",
-        "Trained models generalize to longer operands where it says, and only there",
-        each(words),
-    )
+def _mark(family: str) -> Decide:
+    encoding = TABLE_1_ENCODINGS[family]
+    row = (encoding, encoding_facts(encoding).layout)
+    return each(lambda run: [mark_verdict(run)] if (run.encoding, run.layout) == row else [])
 
 
 def failures_are_rare(run: RunView) -> Words:
@@ -271,218 +264,48 @@ def raw_sums_wrong(run: RunView) -> Words:
     return [OPPOSITE[judge(step_counts(run, "sums"), run.converged) or UNDECIDED]] if has_steps(run) else []
 
 
+def _dividing(operation: str) -> Decide:
+    """What the theorems on residues say where the modulus divides a power of the base."""
+
+    def words(run: RunView) -> Words:
+        return as_predicted(run) if modulus_divides(run) and run.task.operation == operation else []
+
+    return each(words)
+
+
 TABLE1 = Recipe(
-    name="table1",
-    purpose="the paper's Table 1, and every encoding on its four tasks: the leaderboard",
-    rows=table1_rows,
-    seeds=SEEDS,
-    section=SECTION,
-    title="Table 1 and the leaderboard of encodings",
-    words=(
-        "Every encoding learned four tasks under one protocol, each in its natural layout, and those that see "
-        "distances in `padded` too, where the premise of Theorem 3 fails. Percent of right answers on the "
-        "training domain / on average over all longer lengths: the mean over seeds, in brackets the lowest and "
-        "highest. Theory is Table 1's mark, whether a model generalizes to longer operands, and in how many seeds "
-        "the mark holds. A model generalizes if it is right on 99 % of every longer length; that it does not is "
-        "decided by agreement with the function that theory predicts instead, where it predicts one."
-    ),
-    tables=(
-        Table("table1", "leaderboard.table_1_by_length"),
-        Table("leaderboard", "leaderboard.board_table", "leaderboard.data_table"),
-    ),
-    figures=(
-        Figure(
-            name="leaderboard",
-            title="Every encoding on every task",
-            caption=(
-                "A line for each positional encoding, the best on longer operands first: left, the share of right "
-                "answers on what it was trained on, right, on all longer lengths together. ✓ and ✗ are what "
-                "theory says, whether it generalizes to longer operands, and a frame marks where no seed agrees "
-                "and some contradict it."
-            ),
-            alt="Two heat maps of encodings by tasks: right answers within training and on longer operands.",
-            drawn_by="leaderboard.encodings_by_task",
-            rows=table1_rows,
-        ),
-    ),
-    claims=(_mark("absolute"), _mark("relative")),
+    "table1",
+    table1_rows,
+    SEEDS,
+    claims={f"Table 1, {family}": _mark(family) for family in TABLE_1_ENCODINGS},
 )
 RELATIVE_ADDITION = Recipe(
-    name="relative-addition",
-    purpose="sums of n digits with relative positions, upward, by length and by longest carry chain",
-    rows=addition_rows,
-    seeds=SEEDS,
-    section=SECTION,
-    title="Sums upward with relative positions",
-    words=(
-        "Trained on sums of exactly n digits; does a model fail where theory says, on carry chains longer than it "
-        "ever saw, and only there? Numbers are percent over all longer lengths, chains drawn so that every length "
-        "of chain occurs alike; the verdict on Theorem 3 is agreement with windowed:n+1 on every length."
-    ),
-    tables=(Table("relative-addition", "recipe_tables.sums_upward"),),
-    figures=(
-        Figure(
-            name="relative-addition",
-            title="Sums upward with relative positions",
-            caption=(
-                "A panel for each encoding, trained on sums of exactly three or four digits: blue are right "
-                "answers, orange and green answers equal to those of a model that sees n or n + 1 columns at a "
-                "time, each with a band over seeds. Theory says that green stays at 100 and blue follows the grey "
-                "dashes; the paper's bound is dotted."
-            ),
-            alt="Panels of right answers, and of agreement with two windows, against operand length, by encoding.",
-            drawn_by="relative.sums_by_length",
-            rows=addition_rows,
-        ),
-        Figure(
-            name="relative-addition-chains",
-            title="Where sums fail: carry chains",
-            caption=(
-                "Longer sums sorted by how far a carry travels in them: theory says that chains as long as those "
-                "in training are right and longer ones wrong, a cliff right after n (grey dashes; for the paper's "
-                "window one earlier, dotted). A blue line that falls before the cliff fails elsewhere, and one "
-                "that does not fall has learned to hand carries on."
-            ),
-            alt="Panels of right answers against the longest carry chain, measured over a predicted cliff.",
-            drawn_by="relative.sums_by_chain",
-            rows=addition_rows,
-        ),
-    ),
-    theorems=(
-        Claim(
-            "Theorem 3",
-            "Addition, relative positions: it generalizes to longer operands, but for long carry chains",
-            each(as_predicted),
-        ),
-    ),
-    claims=(
-        Claim("Theorem 3, bound", "Longer sums go wrong at most once in 10^(n-1)", each(failures_are_rare)),
-        Claim(
-            "Theorem 3, seen chains",
-            "Longer sums whose carries travel no further than in training are right",
-            each(lambda run: [judge(chains_seen(run), run.converged)]),
-        ),
-        Claim(
-            "Theorem 3, longer chains",
-            "Sums whose carries travel further than in training are wrong",
-            each(lambda run: [judge(others(chains_unseen(run)), run.converged)]),
-        ),
-    ),
+    "relative-addition",
+    addition_rows,
+    SEEDS,
+    theorems={"Theorem 3": each(as_predicted)},
+    claims={
+        "Theorem 3, bound": each(failures_are_rare),
+        "Theorem 3, seen chains": each(lambda run: [judge(chains_seen(run), run.converged)]),
+        "Theorem 3, longer chains": each(lambda run: [judge(others(chains_unseen(run)), run.converged)]),
+    },
 )
 JELASSI = Recipe(
-    name="jelassi-5-20",
-    purpose="trained on five digits, tested to twenty, relative positions",
-    rows=jelassi_rows,
-    seeds=SEEDS,
-    section=SECTION,
-    title="From five digits to twenty",
-    words=(
-        "Jelassi and others report that encoders with relative positions add twenty digits after training on "
-        "five; here decoders are asked. Percent of right answers, by length; a seed generalizes if it is right on "
-        "99 % of every longer one."
-    ),
-    tables=(Table("jelassi-5-20", "recipe_tables.five_to_twenty"),),
-    figures=(
-        Figure(
-            name="jelassi-5-20",
-            title="From five digits to twenty",
-            caption=(
-                "Right sums by length for each encoding, trained on sums of one length alone and on all lengths "
-                "up to it, each with a band over seeds. Jelassi and others report that encoders with relative "
-                "positions go from five to twenty digits; here the same is asked of a decoder."
-            ),
-            alt="Panels of right answers by operand length up to twenty digits, by encoding and training set.",
-            drawn_by="relative.five_to_twenty",
-            rows=jelassi_rows,
-        ),
-    ),
-    claims=(
-        Claim(
-            "Jelassi and others",
-            "Relative positions: trained on five digits, twenty are added",
-            each(lambda run: [generalizes(run)]),
-        ),
-    ),
+    "jelassi-5-20", jelassi_rows, SEEDS, claims={"Jelassi and others": each(lambda run: [generalizes(run)])}
 )
 MODULAR_RELATIVE = Recipe(
-    name="modular-relative",
-    purpose="residues of longer sums with relative positions: which of many functions is learned?",
-    rows=modular_rows,
-    seeds=SEEDS,
-    section=SECTION,
-    title="Residues with relative positions",
-    words=(
-        "Theory says whether a model generalizes to longer operands, and not what it computes if it does not, so "
-        "its answers are held against truth, the last and the first digits, folded digits and windows of many "
-        "sizes. The best candidate fits a seed that has learned and agrees with it on 99 % of every longer length."
-    ),
-    tables=(Table("modular-relative", "recipe_tables.which_function"),),
-    figures=(
-        Figure(
-            name="modular-relative",
-            title="Which function do residues follow?",
-            caption=(
-                "For each encoding (across) how often its answers on longer operands are those of a candidate "
-                "(down): truth, the last digits alone (truncated), the first alone (leading), digits some columns "
-                "apart taken for alike (folded), sums that lose carries (windowed). A dark cell names the "
-                "function that was learned, and a column without one was none of them."
-            ),
-            alt="Heat maps of agreement with candidate functions by encoding, one for each modulus.",
-            drawn_by="candidates.candidate_grid",
-            rows=modular_rows,
-        ),
-    ),
-    theorems=(
-        Claim(
-            "Theorem 4, relative",
-            "The same with relative positions",
-            each(lambda run: as_predicted(run) if modulus_divides(run) and run.task.operation == "add" else []),
-        ),
-        Claim(
-            "Theorem 7 (1), relative",
-            "The same with relative positions",
-            each(lambda run: as_predicted(run) if modulus_divides(run) and run.task.operation == "mul" else []),
-        ),
-    ),
+    "modular-relative",
+    modular_rows,
+    SEEDS,
+    theorems={"Theorem 4, relative": _dividing("add"), "Theorem 7 (1), relative": _dividing("mul")},
 )
 MULTIPLICATION_RELATIVE = Recipe(
-    name="multiplication-relative",
-    purpose="longer products with relative positions, with and without raw sums and carries written out",
-    rows=products_rows,
-    seeds=SEEDS,
-    section=SECTION,
-    title="Longer products, with and without their steps",
-    words=(
-        "The paper argues that carries and digits are alike at every position once the raw sum of a column is "
-        "known, and that raw sums are the difficulty. The last columns count problems whose every raw sum, carry "
-        "or answer digit is right given all that truly stands before it, one length above training."
-    ),
-    tables=(Table("multiplication-relative", "recipe_tables.longer_products"),),
-    figures=(
-        Figure(
-            name="multiplication-relative",
-            title="Longer products, with and without their steps",
-            caption=(
-                "Right products by length for each encoding: blue answers at once, orange writes the sum and "
-                "carry of every column first. If writing them removed the difficulty, orange would stay high "
-                "where blue falls."
-            ),
-            alt="Panels of right products against operand length, answered at once and with steps, by encoding.",
-            drawn_by="relative.products_by_length",
-            rows=products_rows,
-        ),
-    ),
-    claims=(
-        Claim(
-            "multiplication, steps",
-            "Given raw sums, carries and digits of longer products are right",
-            each(steps_right),
-        ),
-        Claim(
-            "multiplication, scratchpad",
-            "Longer products are right where raw sums and carries are written first",
-            each(written_steps_suffice),
-        ),
-        Claim("multiplication, raw sums", "The raw sums of longer products go wrong", each(raw_sums_wrong)),
-    ),
+    "multiplication-relative",
+    products_rows,
+    SEEDS,
+    claims={
+        "multiplication, steps": each(steps_right),
+        "multiplication, scratchpad": each(written_steps_suffice),
+        "multiplication, raw sums": each(raw_sums_wrong),
+    },
 )

@@ -159,7 +159,7 @@ def _words(cell: Cell) -> tuple[str, str, str]:
     return MARKS[cell.mark], cell.generalizes.counted, verdict
 
 
-def data_table(collection: Collection, recipe: Recipe) -> TextTable | None:
+def board_table_data(collection: Collection, recipe: Recipe) -> TextTable | None:
     """A line for each encoding, task and length, with all digits."""
     board = _of(collection, recipe)
     lines = [

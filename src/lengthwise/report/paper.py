@@ -10,8 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from lengthwise.recipes import RECIPES, Recipe, Setting, Table
-from lengthwise.recipes.recipe import TABLES
+from lengthwise.recipes import RECIPES, Recipe, Setting
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.spec import RunSpec
 from lengthwise.report.answers import answers, rows_of
@@ -48,21 +47,26 @@ Place = tuple[str, str]
 
 
 def paper_recipes() -> list[Recipe]:
-    return [recipe for recipe in RECIPES.values() if recipe.section == TABLES]
+    return [recipe for recipe in RECIPES.values() if recipe.section == "Tables"]
 
 
 @dataclass(frozen=True)
 class PaperTable:
     recipe: Recipe
-    table: Table
+    truncated: bool
+    """Whether answers are compared with those on truncated operands, instead of truth."""
     seeds: pl.DataFrame
     """A line for each cell and seed. Rows that the paper has and theory speaks of are `counted`."""
     missing: tuple[str, ...]
     """The paper's rows that no run has."""
 
     @property
+    def name(self) -> str:
+        return table_name(self.recipe, self.truncated)
+
+    @property
     def title(self) -> str:
-        return f"{self.recipe.title}, against {'truncated operands' if self.table.truncated else 'truth'}"
+        return f"{self.recipe.title}, against {'truncated operands' if self.truncated else 'truth'}"
 
     @property
     def cells(self) -> pl.DataFrame:
@@ -88,6 +92,10 @@ class PaperTable:
     def deviations(self, without: Sequence[Place] = ()) -> list[float]:
         """How far the mean over seeds is from exact theory, in each cell that counts but for those named."""
         return _counted(self.cells, without)["deviation"].drop_nulls().to_list()
+
+    @property
+    def mean_deviation(self) -> float | None:
+        return fmean(self.deviations()) if self.deviations() else None
 
     def seed_deviations(self) -> dict[int, float]:
         """The mean distance from exact theory of each seed alone."""
@@ -118,68 +126,67 @@ def _counted(cells: pl.DataFrame, without: Sequence[Place] = ()) -> pl.DataFrame
 
 
 def paper_tables(collection: Collection) -> list[PaperTable]:
-    return [paper_table(collection, recipe, table) for recipe in paper_recipes() for table in recipe.tables]
+    return [
+        paper_table(collection, recipe, truncated) for recipe in paper_recipes() for truncated in (False, True)
+    ]
+
+
+def table_name(recipe: Recipe, truncated: bool) -> str:
+    """Of the two that a recipe has, truth's first."""
+    return [*recipe.tables][truncated]
 
 
 def against_truth(collection: Collection, recipe: Recipe) -> TextTable | None:
-    return paper_table(collection, recipe, recipe.tables[0]).reading()
+    return paper_table(collection, recipe, truncated=False).reading()
 
 
 def against_truth_data(collection: Collection, recipe: Recipe) -> TextTable | None:
-    return paper_table(collection, recipe, recipe.tables[0]).data()
+    return paper_table(collection, recipe, truncated=False).data()
 
 
 def against_truncated(collection: Collection, recipe: Recipe) -> TextTable | None:
-    return paper_table(collection, recipe, recipe.tables[1]).reading()
+    return paper_table(collection, recipe, truncated=True).reading()
 
 
 def against_truncated_data(collection: Collection, recipe: Recipe) -> TextTable | None:
-    return paper_table(collection, recipe, recipe.tables[1]).data()
+    return paper_table(collection, recipe, truncated=True).data()
 
 
-def paper_table(collection: Collection, recipe: Recipe, table: Table) -> PaperTable:
+def paper_table(collection: Collection, recipe: Recipe, truncated: bool) -> PaperTable:
     """A table from the runs there are."""
-    rows = rows_of(recipe, collection)
-    found = {row.removeprefix(f"{recipe.name}-"): views[0].spec for row, views in rows.items()}
-    printed = _printed_here(collection, recipe, table)
+    rows, start, name = rows_of(recipe, collection), f"{recipe.name}-", table_name(recipe, truncated)
+    found = {row.removeprefix(start): views[0].spec for row, views in rows.items()}
+    printed = _printed_here(collection, recipe, name)
     shown = [row for row in printed if row != BOTH_LONG] + [BOTH_LONG, *sorted(found.keys() - {*printed})]
     theory = [
-        line
+        (name, row, *known, row in printed and row != BOTH_LONG, reference, exact, paper)
         for row in shown
         if row in found
-        for line in _theory_lines(
-            table, row, found[row], printed.get(row, []), row in printed and row != BOTH_LONG
-        )
+        for *known, reference, exact, paper in _theory(found[row], truncated, printed.get(row, []))
     ]
     measured = answers([view for views in rows.values() for view in views]).select(
-        pl.col("row").str.strip_prefix(f"{recipe.name}-"),
-        pl.col("domain").alias("test"),
-        "reference",
-        "seed",
-        "percent",
+        pl.col("row").str.strip_prefix(start), pl.col("domain").alias("test"), "reference", "seed", "percent"
     )
     cells = pl.DataFrame(theory, THEORY_COLUMNS, orient="row")
     seeds = cells.join(measured, on=["row", "test", "reference"], how="left", maintain_order="left_right")
-    return PaperTable(recipe, table, seeds, tuple(row for row in printed if row not in found))
+    return PaperTable(recipe, truncated, seeds, tuple(row for row in printed if row not in found))
 
 
-def _theory_lines(
-    table: Table, row: str, spec: RunSpec, printed: Sequence[float], counted: bool
-) -> Iterator[tuple[Any, ...]]:
+def _theory(spec: RunSpec, truncated: bool, printed: Sequence[float]) -> Iterator[tuple[Any, ...]]:
     """What is known of a row's cells before anything is measured."""
-    reference = str(Hypothesis("truncated", spec.train.length)) if table.truncated else TRUTH
+    reference = str(Hypothesis("truncated", spec.train.length)) if truncated else TRUTH
     for prediction in spec.predictions([domain for domain in spec.tests if len(domain.parts) == 1]):
         domain = prediction.domain
         paper = printed[domain.length - 1] if domain.length <= len(printed) else None
-        place = (table.name, row, str(spec.train), str(domain), spec.case(domain).in_distribution, counted)
-        yield (*place, reference, _exact(prediction, table), paper)
+        place = (str(spec.train), str(domain), spec.case(domain).in_distribution)
+        yield (*place, reference, _exact(prediction, truncated), paper)
 
 
-def _exact(prediction: Prediction, table: Table) -> float | None:
+def _exact(prediction: Prediction, truncated: bool) -> float | None:
     """In percent. A model that computes what theory says agrees with it always."""
     if prediction.accuracy is None:
         return None
-    return 100.0 if table.truncated else float(100 * prediction.accuracy)
+    return 100.0 if truncated else float(100 * prediction.accuracy)
 
 
 def _reading_lines(row: pl.DataFrame) -> Iterator[tuple[str, ...]]:
@@ -206,12 +213,12 @@ def _data_text(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else value or ""
 
 
-def _printed_here(collection: Collection, recipe: Recipe, table: Table) -> dict[str, list[float]]:
+def _printed_here(collection: Collection, recipe: Recipe, name: str) -> dict[str, list[float]]:
     """The paper's rows by our names for them; none where the runs are of another scale than the paper's."""
     note = collection.notes.get(recipe.name)
     if note is not None and note["scale"] != "full":
         return {}
-    return {row_label(label): values for label, values in printed_tables()[table.name].items()}
+    return {row_label(label): values for label, values in printed_tables()[name].items()}
 
 
 @cache
@@ -228,15 +235,15 @@ def row_label(label: str) -> str:
     return label.replace("D~", "B").replace("=", "").replace(",", "+D")
 
 
-def paper_deviations(recipe: Recipe, table: Table, without: Sequence[Place] = ()) -> list[float]:
+def paper_deviations(recipe: Recipe, truncated: bool, without: Sequence[Place] = ()) -> list[float]:
     """How far each number that the paper printed is from exact theory; a tenth number is its own theory's."""
     rows = recipe.rows(Setting())
     return [
         abs(printed - exact)
-        for label, numbers in printed_tables()[table.name].items()
+        for label, numbers in printed_tables()[table_name(recipe, truncated)].items()
         if (row := row_label(label)) != BOTH_LONG
         for printed, prediction in zip(numbers, rows[f"{recipe.name}-{row}"].spec.predictions(), strict=False)
-        if (row, str(prediction.domain)) not in without and (exact := _exact(prediction, table)) is not None
+        if (row, str(prediction.domain)) not in without and (exact := _exact(prediction, truncated)) is not None
     ]
 
 
@@ -246,7 +253,7 @@ def summary(collection: Collection) -> dict[str, Any]:
     tables = paper_tables(collection)
     return {
         **_distances([one for table in tables for one in table.deviations()], tables),
-        "tables": {table.table.name: _table_summary(collection, table) for table in tables},
+        "tables": {table.name: _table_summary(collection, table) for table in tables},
         **far_summary(collection),
     }
 
@@ -254,13 +261,14 @@ def summary(collection: Collection) -> dict[str, Any]:
 def _distances(
     ours: Sequence[float], tables: Sequence[PaperTable], without: Sequence[Place] = ()
 ) -> dict[str, Any]:
-    theirs = [one for table in tables for one in paper_deviations(table.recipe, table.table, without)]
+    theirs = [one for table in tables for one in paper_deviations(table.recipe, table.truncated, without)]
     return {"cells": len(ours), "mean_abs_deviation": _mean(ours), "paper_mean_abs_deviation": _mean(theirs)}
 
 
 def _table_summary(collection: Collection, table: PaperTable) -> dict[str, Any]:
     """`seeds` are those of the row with fewest; `spread` is that of the seeds' own mean deviations."""
-    note, without = collection.notes.get(table.recipe.name), table.table.without
+    note = collection.notes.get(table.recipe.name)
+    without = [(row, test) for row, test in table.recipe.words.get("without", [])]
     by_seed, counts = table.seed_deviations(), table.seed_counts()
     worst = max(by_seed, key=lambda seed: by_seed[seed], default=None)
     found = {

@@ -4,7 +4,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from lengthwise.recipes import RECIPES, Recipe
+from lengthwise.recipes import RECIPES, Recipe, catalogue
 from lengthwise.records.files import replace_file, write_json
 from lengthwise.report.collection import Collection
 from lengthwise.report.figures import FIGURES, draw, save
@@ -20,28 +20,29 @@ def write_results(out: Path) -> list[Path]:
     return [out / "summary.json", *tables, *write_figures(collection, out / "figures")]
 
 
-def tables_of(recipe: Recipe, collection: Collection) -> dict[str, TextTable]:
-    """By the name of their files; none for a recipe that has no table, or no run yet."""
-    made = {table.name: make(table.made_by, collection, recipe) for table in recipe.tables}
-    return {name: table for name, table in made.items() if table is not None}
-
-
-def make(maker: str, collection: Collection, recipe: Recipe) -> TextTable | None:
-    """A table by the function that a recipe names."""
-    module, _, function = maker.partition(".")
-    return getattr(import_module(f"lengthwise.report.{module}"), function)(collection, recipe)
+def tables_of(recipe: Recipe, collection: Collection, *, data: bool = False) -> dict[str, TextTable]:
+    """By the name of their files, none of a recipe that has no run yet; those that programs read, where they are
+    others, with `data`: a table's function has that one beside it, by its name and `_data`."""
+    found: dict[str, TextTable] = {}
+    for name, maker in recipe.tables.items():
+        module, _, function = maker.partition(".")
+        makers = vars(import_module(f"lengthwise.report.{module}"))
+        table = (makers.get(f"{function}_data") if data else None) or makers[function]
+        made = table(collection, recipe)
+        found |= {} if made is None else {name: made}
+    return found
 
 
 def write_tables(collection: Collection, recipe: Recipe, folder: Path) -> list[Path]:
     """NAME.md and NAME.tex to read, NAME.csv for programs."""
-    written: list[Path] = []
-    for table in recipe.tables:
-        reading = make(table.made_by, collection, recipe)
-        if reading is not None:
-            data = make(table.data_by, collection, recipe) if table.data_by else reading
-            assert data is not None, "the same runs"
-            written += _write_texts(folder, table.name, reading, recipe.words, data)
-    return written
+    section = catalogue()["sections"].get(recipe.section, {})
+    words = " ".join(part["words"] for part in (recipe.words, section) if "words" in part)
+    data = tables_of(recipe, collection, data=True)
+    return [
+        path
+        for name, reading in tables_of(recipe, collection).items()
+        for path in _write_texts(folder, name, reading, words, data[name])
+    ]
 
 
 def _write_texts(folder: Path, name: str, reading: TextTable, words: str, data: TextTable) -> list[Path]:

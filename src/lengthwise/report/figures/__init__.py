@@ -14,7 +14,7 @@ FIGURES: dict[str, Figure] = {figure.name: figure for recipe in RECIPES.values()
 
 def draw(figure: Figure, views: Iterable[RunView]) -> Picture | None:
     """From the runs of its rows among these; None where they do not hold what it shows."""
-    wanted = sorted(of_rows(figure.rows, views), key=_place)
+    wanted = sorted(of_rows(RECIPES[figure.of].rows, views), key=_place)
     module, _, function = figure.drawn_by.partition(".")
     with look():
         return getattr(import_module(f"{__name__}.{module}"), function)(wanted) if wanted else None

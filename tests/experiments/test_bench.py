@@ -6,7 +6,7 @@ import torch
 
 from lengthwise.cli import main
 from lengthwise.experiments.bench import bench, profile_steps
-from lengthwise.recipes import paper
+from lengthwise.recipes.presets import paper
 
 CPU = torch.device("cpu")
 

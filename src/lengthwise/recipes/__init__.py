@@ -19,7 +19,7 @@ from lengthwise.recipes.long_operands import (
     MULTIPLICATION_UPWARD,
 )
 from lengthwise.recipes.paper import ADDITION, MODULAR_ADDITION, MODULAR_MULTIPLICATION, MULTIPLICATION
-from lengthwise.recipes.presets import PRESETS, Setting, fast, paper, preset
+from lengthwise.recipes.presets import PRESETS, Setting, preset
 from lengthwise.recipes.recipe import Figure, Recipe, Rows, catalogue, of_rows, row_names
 from lengthwise.recipes.relative import (
     JELASSI,
@@ -59,10 +59,8 @@ __all__ = [
     "Rows",
     "Setting",
     "catalogue",
-    "fast",
     "find_recipes",
     "of_rows",
-    "paper",
     "preset",
     "row_names",
 ]

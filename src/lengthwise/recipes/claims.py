@@ -7,6 +7,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from lengthwise.arithmetic import Domain
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Measured, combined, judge, measured
 from lengthwise.records.view import RunView
@@ -100,7 +101,7 @@ def mark_verdict(run: RunView) -> str | None:
     return OPPOSITE[generalizes(run)] if predicted is None else generalizes(run, str(predicted))
 
 
-def _longest(run: RunView):
+def _longest(run: RunView) -> Domain:
     return max(run.tests, key=lambda domain: domain.length)
 
 

@@ -10,7 +10,7 @@ from lengthwise.recipes.claims import OPPOSITE, Words, each, last, others
 from lengthwise.recipes.presets import Setting, Tuning, fast, full_scale, small
 from lengthwise.recipes.recipe import FRESH_SEED, FRESH_SEEDS, Recipe, Rows
 from lengthwise.records.schema import TRUTH
-from lengthwise.records.verdicts import judge
+from lengthwise.records.verdicts import UNDECIDED, judge
 from lengthwise.records.view import RunView
 
 COUNT, LAPTOP_COUNT = 20, 2
@@ -162,7 +162,7 @@ def both_long_is_not_enough(run: RunView) -> Words:
     if not str(run.train).startswith("B"):
         return []
     shorter = run.final_counts[f"D{run.train.length - 1}", TRUTH]
-    return [OPPOSITE[judge(shorter, run.converged)]]
+    return [OPPOSITE[judge(shorter, run.converged) or UNDECIDED]]
 
 
 def all_lengths_learned(run: RunView) -> Words:
@@ -187,15 +187,14 @@ def digits_that_matter(run: RunView) -> int:
     return next((k for k in range(1, n) if task.base**k % task.modulus == 0), n)
 
 
-FRESH = {"seeds": FRESH_SEEDS, "first_seed": FRESH_SEED}
-
 QUESTIONS = Recipe("questions", question_rows, first_seed=FRESH_SEED)
-FIXED_SAMPLES = Recipe("fixed-samples", fixed_samples_rows, **FRESH)
+FIXED_SAMPLES = Recipe("fixed-samples", fixed_samples_rows, FRESH_SEEDS, FRESH_SEED)
 AS_PRINTED = Recipe("as-printed", as_printed_rows, first_seed=FRESH_SEED)
 COUNTEREXAMPLE = Recipe(
     "counterexample",
     counterexample_rows,
-    **FRESH,
+    FRESH_SEEDS,
+    FRESH_SEED,
     claims={
         "counterexample": each(top_digit_stuck),
         "B4": each(both_long_is_not_enough),
@@ -206,7 +205,8 @@ PACKING = Recipe("packing", packing_rows)
 DEPENDENCE = Recipe(
     "dependence",
     intervened_rows,
-    **FRESH,
+    FRESH_SEEDS,
+    FRESH_SEED,
     claims={"dependence": each(unread_digits_dead)},
     claim_rows=paper.table_rows,
 )

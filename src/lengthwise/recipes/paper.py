@@ -85,19 +85,23 @@ def _elsewhere(run: RunView) -> Words:
     return [] if modulus_divides(run) else as_predicted(run)
 
 
-FRESH = {"seeds": FRESH_SEEDS, "first_seed": FRESH_SEED}
-
-ADDITION = Recipe("addition", addition_rows, **FRESH, theorems={"Theorem 1, Corollary 2": each(as_predicted)})
+ADDITION = Recipe(
+    "addition", addition_rows, FRESH_SEEDS, FRESH_SEED, theorems={"Theorem 1, Corollary 2": each(as_predicted)}
+)
 MODULAR_ADDITION = Recipe(
     "modular-addition",
     modular_addition_rows,
-    **FRESH,
+    FRESH_SEEDS,
+    FRESH_SEED,
     theorems={"Theorem 4": each(_where_divides), "Theorem 5": each(_elsewhere)},
 )
-MULTIPLICATION = Recipe("multiplication", multiplication_rows, **FRESH, theorems={"Theorem 6": each(as_predicted)})
+MULTIPLICATION = Recipe(
+    "multiplication", multiplication_rows, FRESH_SEEDS, FRESH_SEED, theorems={"Theorem 6": each(as_predicted)}
+)
 MODULAR_MULTIPLICATION = Recipe(
     "modular-multiplication",
     modular_multiplication_rows,
-    **FRESH,
+    FRESH_SEEDS,
+    FRESH_SEED,
     theorems={"Theorem 7 (1)": each(_where_divides), "Theorem 7 (2)": each(_elsewhere)},
 )

@@ -90,12 +90,16 @@ class Spreads(dict[tuple[str, ...], Spread]):
     """Of groups of answers: a percentage for each seed, the mean of its lines. What is not there has none."""
 
     def __init__(self, frame: pl.DataFrame, *by: str) -> None:
-        seeds = frame.group_by(*by, "run", maintain_order=True).agg(pl.col("percent").mean())
+        seeds = frame.group_by(*by, "run", maintain_order=True).agg("percent")
         groups = seeds.group_by(*by, maintain_order=True).agg("percent")
-        super().__init__({(*key,): Spread(tuple(values)) for *key, values in groups.iter_rows()})
+        super().__init__({(*key,): Spread(tuple(map(_mean, runs))) for *key, runs in groups.iter_rows()})
 
     def __missing__(self, key: tuple[str, ...]) -> Spread:
         return Spread(())
+
+
+def _mean(percents: Sequence[float]) -> float:
+    return sum(percents) / len(percents)
 
 
 def right(found: pl.DataFrame, part: str | None = None) -> pl.DataFrame:

@@ -197,7 +197,8 @@ def by_length(collection: Collection, recipe: Recipe) -> TextTable | None:
         for percents in ([shares.get((view.name, kind, n)) for n in lengths],)
         if any(share is not None for share in percents)
     ]
-    return _table(recipe.name, ("run", "trained on", "problems", *map(str, lengths)), lines, words=3)
+    title = f"{recipe.name}: right answers (%) by digits of the longer operand"
+    return _table(title, ("run", "trained on", "problems", *map(str, lengths)), lines, words=3)
 
 
 def pair_shares(view: RunView) -> dict[tuple[int, int], float]:

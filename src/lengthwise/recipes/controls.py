@@ -2,7 +2,6 @@
 sets that show too little, packing, what answer digits depend on, and regularization."""
 
 import random
-from typing import NamedTuple
 
 from lengthwise.experiments.config import RunConfig
 from lengthwise.recipes import paper
@@ -33,14 +32,9 @@ PACKING_TUNING = Tuning(steps=4_000)
 PACKINGS = ("lines", "concatenated")
 
 INTERVENED = (
-    "addition-D4",
-    "addition-D4+D5",
-    "modular-addition-p100",
-    "modular-addition-p101",
-    "modular-addition-p150",
-    "multiplication-D2",
-    "modular-multiplication-p100",
-    "modular-multiplication-p101",
+    *("addition-D4", "addition-D4+D5", "multiplication-D2"),
+    *("modular-addition-p100", "modular-addition-p101", "modular-addition-p150"),
+    *("modular-multiplication-p100", "modular-multiplication-p101"),
 )
 LAPTOP_INTERVENED = ("addition-D1+D2", "modular-addition-p35", "modular-addition-p36")
 
@@ -105,29 +99,15 @@ def intervened_rows(setting: Setting) -> Rows:
     return {name: config for name, config in paper.table_rows(setting).items() if name in chosen}
 
 
-class Representative(NamedTuple):
-    """The row that stands for a table in the grid."""
-
-    task: str
-    train: str
-    test: str
-    size: str
-    steps: int
-    answer_width: int | None = None
-
-    def start(self) -> RunConfig:
-        """The grid is ours, so it starts from the preset `fast` whatever was asked for."""
-        tuning = Tuning(steps=self.steps, evaluate_every=1_000)
-        shape = {"size": self.size, "answer_width": self.answer_width}
-        return full_scale(Setting(), self.task, self.train, self.test, tuning, **shape)
-
-
-REGULARIZED = (
-    Representative("add", "D4", "D1..9", "mini", 2_000),
-    Representative("add%101", "D1..4", "B1..9", "mini", 2_000, 3),
-    Representative("mul", "D2", "D1..9", "micro", 4_000),
-    Representative("mul%51", "D3", "B1..9", "mini", 4_000, 3),
-)
+def _representatives() -> list[RunConfig]:
+    """A row for each table. The grid is ours, so it starts from the preset `fast` whatever was asked for."""
+    sums, products = (Tuning(steps=steps, evaluate_every=1_000) for steps in (2_000, 4_000))
+    return [
+        full_scale(Setting(), "add", "D4", "D1..9", sums),
+        full_scale(Setting(), "add%101", "D1..4", "B1..9", sums, answer_width=3),
+        full_scale(Setting(), "mul", "D2", "D1..9", products, size="micro"),
+        full_scale(Setting(), "mul%51", "D3", "B1..9", products, answer_width=3),
+    ]
 
 
 def regularization_rows(setting: Setting) -> Rows:
@@ -135,8 +115,7 @@ def regularization_rows(setting: Setting) -> Rows:
         starts = [small(task, "D1+D2") for task in LAPTOP_REGULARIZED]
         dropouts, decays = LAPTOP_DROPOUT, LAPTOP_DECAY
     else:
-        starts = [table.start() for table in REGULARIZED]
-        dropouts, decays = DROPOUT, DECAY
+        starts, dropouts, decays = _representatives(), DROPOUT, DECAY
     return {
         f"regularization-{start.task.replace('%', '-mod-')}-dropout{dropout:g}-decay{decay:g}": start.changed(
             model={"dropout": dropout}, training={"weight_decay": decay}

@@ -134,25 +134,18 @@ def encodings_rows(setting: Setting) -> Rows:
     training without short sequences. Position tables are learned here, as published. Every problem has a row of
     its own, as evaluation has it: most encodings number tokens from a row's first one.
     """
-    if setting.laptop:
-        runs = {
-            name: long_run(
-                "add", encoding, "D1..6", "D6..10,D20", LAPTOP_ENCODINGS_TUNING, **LAPTOP_ENCODINGS_SHAPE
-            )
-            for name, encoding in ENCODINGS.items()
-        }
-    else:
-        runs = {
-            name: long_run("add", encoding, "D1..20", "D20,D30,D40,D50,D100", ENCODINGS_TUNING, **ENCODINGS_SHAPE)
-            for name, encoding in ENCODINGS.items()
-        }
-    tables = {"context": 100 if setting.laptop else 400}
-    return {
-        f"long-encodings-{name}": run.changed(
-            model=tables if run.encoding in WITH_TABLE else {}, evaluation={"sets": SETS, "anatomy": 200}
-        )
-        for name, run in runs.items()
+    train, test, tuning, shape, context = (
+        ("D1..6", "D6..10,D20", LAPTOP_ENCODINGS_TUNING, LAPTOP_ENCODINGS_SHAPE, 100)
+        if setting.laptop
+        else ("D1..20", "D20,D30,D40,D50,D100", ENCODINGS_TUNING, ENCODINGS_SHAPE, 400)
+    )
+    contexts = dict.fromkeys(WITH_TABLE, context)
+    runs = {
+        name: long_run("add", encoding, train, test, tuning, **shape, context=contexts.get(encoding))
+        for name, encoding in ENCODINGS.items()
     }
+    measured = {"sets": SETS, "anatomy": 200}
+    return {f"long-encodings-{name}": run.changed(evaluation=measured) for name, run in runs.items()}
 
 
 UPWARD_TUNING = Tuning(steps=6_000, batch=64, dropout=0.0, rate=3e-3, evaluate_every=2_000)

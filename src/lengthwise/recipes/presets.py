@@ -163,6 +163,8 @@ SMALL_PRODUCTS: dict[str, Any] = {
     "model": {"layers": 2, "heads": 16, "width": 64, "embedding_std": 1.0, "position_std": 4.0},
     "training": {"steps": 1_800, "batch": 64, "learning_rate": 8e-3, "weight_decay": 0.3},
 }
+# Nothing needs ignoring with relative positions, so regularization would only cost steps.
+SMALL_RELATIVE: dict[str, Any] = {"heads": 4, "dropout": 0.0, "normalized_attention": True}
 
 
 def small(task: str, train: str, test: str = "D1..3") -> RunConfig:
@@ -178,16 +180,8 @@ def small(task: str, train: str, test: str = "D1..3") -> RunConfig:
 
 DEMO_SEED = 1
 DEMO_ENCODINGS, DEMO_TASKS = ("learned", "coupled"), ("add", "mul", "add%36", "add%35")
-# Nothing needs ignoring with relative positions, so regularization would only cost steps.
 DEMO_RELATIVE: dict[str, Any] = {
-    "model": {
-        "context": 9,
-        "heads": 4,
-        "embedding_std": 0.5,
-        "position_std": 1.5,
-        "dropout": 0.0,
-        "normalized_attention": True,
-    },
+    "model": {"context": 9, "embedding_std": 0.5, "position_std": 1.5, **SMALL_RELATIVE},
     "training": {"steps": 900, "batch": 48, "learning_rate": 1e-3, "weight_decay": 0.1},
 }
 

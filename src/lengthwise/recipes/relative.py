@@ -4,7 +4,7 @@ These experiments are ours, so they start from Muon and fresh problems whatever 
 """
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from lengthwise.experiments.config import RunConfig
 from lengthwise.recipes.claims import (
@@ -23,7 +23,7 @@ from lengthwise.recipes.claims import (
     others,
 )
 from lengthwise.recipes.long_operands import POSITION_ONLY_TUNING, position_only
-from lengthwise.recipes.presets import Setting, Tuning, muon, small
+from lengthwise.recipes.presets import SMALL_RELATIVE, Setting, Tuning, muon, small
 from lengthwise.recipes.recipe import Recipe, Rows
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Measured, judge
 from lengthwise.records.view import RunView
@@ -42,7 +42,6 @@ OF_SUMS = (*RELATIVE, POSITION_ONLY)
 SEEDS = 3
 # Attention that cannot grow too sharp carries further; nothing needs ignoring, so there is no dropout.
 SHAPE: dict[str, Any] = {"normalized_attention": True}
-LAPTOP_SHAPE: dict[str, Any] = {"heads": 4, "dropout": 0.0, "normalized_attention": True}
 LAPTOP_TRAINING: dict[str, Any] = {"steps": 1_200, "batch": 48, "learning_rate": 1e-3, "weight_decay": 0.1}
 # Hundreds of runs that are read by length: digit by digit they would fill tens of megabytes.
 MEASURED: dict[str, Any] = {"details": False, "problems": 2_000}
@@ -56,7 +55,7 @@ def run(task: str, train: str, test: str, encoding: str, tuning: Tuning, **chang
 
 def laptop_run(task: str, train: str, test: str, encoding: str, **changes: Any) -> RunConfig:
     start = small(task, train, test).changed(encoding=encoding, **changes)
-    return start.changed(model=LAPTOP_SHAPE, training=LAPTOP_TRAINING)
+    return start.changed(model=SMALL_RELATIVE, training=LAPTOP_TRAINING)
 
 
 SUMS_TUNING = Tuning(steps=2_000, batch=128, dropout=0.0, evaluate_every=1_000)
@@ -91,12 +90,6 @@ ENCODINGS = (
 LAPTOP_ENCODINGS, LAPTOP_TASKS = ("learned", "rotary", "coupled"), ("add", "mul", "add%36", "add%35")
 
 
-class Positions(NamedTuple):
-    encoding: str
-    layout: str | None = None
-    """Where it is not the natural one."""
-
-
 def table1_rows(setting: Setting) -> Rows:
     """Every encoding on four tasks under one protocol.
 
@@ -104,36 +97,30 @@ def table1_rows(setting: Setting) -> Rows:
     alike and Theorem 3 says nothing. Products are trained on up to two digits, all that a small model learns in
     the budget, sums on up to four.
     """
-    natural = map(Positions, LAPTOP_ENCODINGS if setting.laptop else ENCODINGS)
-    padded = () if setting.laptop else (Positions(encoding, "padded") for encoding in DISTANCE)
+    natural = {name: (name, None) for name in (LAPTOP_ENCODINGS if setting.laptop else ENCODINGS)}
+    padded = {} if setting.laptop else {f"{name}-padded": (name, "padded") for name in DISTANCE}
     return {
-        f"table1-{'-'.join(filter(None, positions))}-{task}".replace("%", "-mod-").replace(":", "-"): _table1(
-            setting, positions, task
-        )
-        for positions in (*natural, *padded)
+        f"table1-{name}-{task}".replace("%", "-mod-").replace(":", "-"): _table1(setting, *positions, task)
+        for name, positions in (natural | padded).items()
         for task in (LAPTOP_TASKS if setting.laptop else TABLE_1_TUNINGS)
     }
 
 
-def _table1(setting: Setting, positions: Positions, task: str) -> RunConfig:
-    width = 4 if setting.laptop else 8
-    data = {"operand_width": width, "answer_width": answer_width(positions, task, width)}
-    changes = {"layout": positions.layout, "data": data}
-    if setting.laptop:
-        # Regularized as for absolute positions: what all encodings share has to let those ignore unseen digits.
-        return small(task, "D1..2", "D1..4").changed(encoding=positions.encoding, model=SHAPE, **changes)
-    train = "D1..2" if task == "mul" else "D1..4"
-    return run(task, train, "D1..8", positions.encoding, TABLE_1_TUNINGS[task], **changes)
-
-
-def answer_width(positions: Positions, task: str, width: int) -> int:
+def _table1(setting: Setting, encoding: str, layout: str | None, task: str) -> RunConfig:
     """Answers as wide as the widest, a product's: those of one budget then train as one program.
 
     Not so where digits stand aligned. There a digit of a sum that lies further up than operands reach would find
     the answer's own lowest digits at the distances at which all others find the operands'.
     """
-    aligned = (positions.layout or encoding_facts(positions.encoding).layout) == "aligned"
-    return width + 1 if aligned and task != "mul" else 2 * width
+    width = 4 if setting.laptop else 8
+    aligned = (layout or encoding_facts(encoding).layout) == "aligned"
+    answer_width = width + 1 if aligned and task != "mul" else 2 * width
+    changes = {"layout": layout, "data": {"operand_width": width, "answer_width": answer_width}}
+    if setting.laptop:
+        # Regularized as for absolute positions: what all encodings share has to let those ignore unseen digits.
+        return small(task, "D1..2", "D1..4").changed(encoding=encoding, model=SHAPE, **changes)
+    train = "D1..2" if task == "mul" else "D1..4"
+    return run(task, train, "D1..8", encoding, TABLE_1_TUNINGS[task], **changes)
 
 
 def addition_rows(setting: Setting) -> Rows:
@@ -152,14 +139,13 @@ def addition_rows(setting: Setting) -> Rows:
 
 def jelassi_rows(setting: Setting) -> Rows:
     """What Jelassi et al. report of encoders, asked of a decoder: trained on five digits, does it add twenty?"""
-    if setting.laptop:
-        return {
-            f"jelassi-{encoding}-{train}": laptop_run("add", train, "D1..6", encoding)
-            for encoding in LAPTOP_RELATIVE
-            for train in ("D2", "D1..2")
-        }
+    encodings, domains = (LAPTOP_RELATIVE, ("D2", "D1..2")) if setting.laptop else (OF_SUMS, ("D5", "D1..5"))
     return {
-        f"jelassi-{name}-{train}": sums(train, "D1..20", name) for name in OF_SUMS for train in ("D5", "D1..5")
+        f"jelassi-{name}-{train}": (
+            laptop_run("add", train, "D1..6", name) if setting.laptop else sums(train, "D1..20", name)
+        )
+        for name in encodings
+        for train in domains
     }
 
 
@@ -175,18 +161,15 @@ KINDS = ("truncated", "leading", "folded", "windowed")
 def modular_rows(setting: Setting) -> Rows:
     """Residues of longer sums: theory does not say what is learned modulo 101, so a search does. Products modulo
     100, which divides a power of the base, are those that Theorem 7 (1) speaks of."""
-    sums_of, products_of = (
-        (("add%36", "add%35"), "mul%16") if setting.laptop else (("add%100", "add%101"), "mul%100")
-    )
-    encodings = LAPTOP_RELATIVE if setting.laptop else RELATIVE
-    found = {
-        f"relative-modular-{encoding}-p{task.partition('%')[2]}": _residues(setting, encoding, task)
+    # How a row's name ends, and its task.
+    sums = {"p36": "add%36", "p35": "add%35"} if setting.laptop else {"p100": "add%100", "p101": "add%101"}
+    products = {"mul-p16": "mul%16"} if setting.laptop else {"mul-p100": "mul%100"}
+    tested = [(LAPTOP_RELATIVE if setting.laptop else RELATIVE, sums), (LAPTOP_RELATIVE, products)]
+    return {
+        f"relative-modular-{encoding}-{ending}": _residues(setting, encoding, task)
+        for encodings, tasks in tested
         for encoding in encodings
-        for task in sums_of
-    }
-    return found | {
-        f"relative-modular-{encoding}-{products_of.replace('%', '-p')}": _residues(setting, encoding, products_of)
-        for encoding in LAPTOP_RELATIVE
+        for ending, task in tasks.items()
     }
 
 

@@ -25,15 +25,9 @@ BOTH_LONG = "B4"
 """A row of the paper for which there is no theory, so it is shown apart."""
 
 THEORY_COLUMNS: dict[str, type[pl.DataType]] = {
-    "table": pl.String,
-    "row": pl.String,
-    "trained_on": pl.String,
-    "test": pl.String,
-    "in_distribution": pl.Boolean,
-    "counted": pl.Boolean,
-    "reference": pl.String,
-    "exact": pl.Float64,
-    "paper": pl.Float64,
+    **dict.fromkeys(("table", "row", "trained_on", "test", "reference"), pl.String),
+    **dict.fromkeys(("in_distribution", "counted"), pl.Boolean),
+    **dict.fromkeys(("exact", "paper"), pl.Float64),
 }
 DATA_COLUMNS = (
     *("table", "row", "trained_on", "test", "in_distribution", "counted", "seeds"),
@@ -159,27 +153,31 @@ def paper_table(collection: Collection, recipe: Recipe, truncated: bool) -> Pape
     printed = _printed_here(collection, recipe, name)
     shown = [row for row in printed if row != BOTH_LONG] + [BOTH_LONG, *sorted(found.keys() - {*printed})]
     theory = [
-        (name, row, *known, row in printed and row != BOTH_LONG, reference, exact, paper)
+        {"table": name, "row": row, "counted": row in printed and row != BOTH_LONG, **cell}
         for row in shown
         if row in found
-        for *known, reference, exact, paper in _theory(found[row], truncated, printed.get(row, []))
+        for cell in _theory(found[row], truncated, printed.get(row, []))
     ]
     measured = answers([view for views in rows.values() for view in views]).select(
         pl.col("row").str.strip_prefix(start), pl.col("domain").alias("test"), "reference", "seed", "percent"
     )
-    cells = pl.DataFrame(theory, THEORY_COLUMNS, orient="row")
+    cells = pl.DataFrame(theory, THEORY_COLUMNS)
     seeds = cells.join(measured, on=["row", "test", "reference"], how="left", maintain_order="left_right")
     return PaperTable(recipe, truncated, seeds, tuple(row for row in printed if row not in found))
 
 
-def _theory(spec: RunSpec, truncated: bool, printed: Sequence[float]) -> Iterator[tuple[Any, ...]]:
+def _theory(spec: RunSpec, truncated: bool, printed: Sequence[float]) -> Iterator[dict[str, Any]]:
     """What is known of a row's cells before anything is measured."""
-    reference = str(Hypothesis("truncated", spec.train.length)) if truncated else TRUTH
     for prediction in spec.predictions([domain for domain in spec.tests if len(domain.parts) == 1]):
         domain = prediction.domain
-        paper = printed[domain.length - 1] if domain.length <= len(printed) else None
-        place = (str(spec.train), str(domain), spec.case(domain).in_distribution)
-        yield (*place, reference, _exact(prediction, truncated), paper)
+        yield {
+            "trained_on": str(spec.train),
+            "test": str(domain),
+            "reference": str(Hypothesis("truncated", spec.train.length)) if truncated else TRUTH,
+            "in_distribution": spec.case(domain).in_distribution,
+            "exact": _exact(prediction, truncated),
+            "paper": printed[domain.length - 1] if domain.length <= len(printed) else None,
+        }
 
 
 def _exact(prediction: Prediction, truncated: bool) -> float | None:

@@ -122,13 +122,12 @@ def candidates(views: Sequence[RunView]) -> list[Candidate]:
 def which_function(collection: Collection, recipe: Recipe) -> TextTable | None:
     rows = rows_of(recipe, collection)
     learned = Spreads(right(answers(_runs(rows)), TRAINED), "row")
-    lines = [(*_searched(views), str(learned[row,]), *_candidates(views)) for row, views in rows.items()]
+    lines = [
+        (views[0].spec.positions, modulus_words(views[0].task), str(learned[row,]), *_candidates(views))
+        for row, views in rows.items()
+    ]
     columns = ("encoding", "modulo", "learned", "right", "as truncated:n", "best candidate", "agrees", "fits")
     return _table("Which function?", columns, lines, words=2)
-
-
-def _searched(views: Sequence[RunView]) -> tuple[str, str]:
-    return views[0].spec.positions, modulus_words(views[0].task)
 
 
 def modulus_words(task: Task) -> str:
@@ -227,30 +226,20 @@ def row_verdicts(collection: Collection, recipe: Recipe) -> TextTable | None:
     found = answers(_runs(rows))
     learned = Spreads(right(found, TRAINED), "row")
     agree = found.filter(pl.col("reference") == pl.col("hypothesis"))
-    lowest = {part: Spreads(_lowest(agree.filter(part=part)), "row") for part in (SHORTER, LONGER)}
-    tallies = {row: tally(run_verdict(view) for view in views) for row, views in rows.items()}
+    lowest = agree.group_by("row", "part", "run", maintain_order=True).agg(pl.col("percent").min())
+    agreement = Spreads(lowest, "row", "part")
+    tallies = {row: tally(map(run_verdict, views)) for row, views in rows.items()}
     lines = [
         (
-            row,
-            *_row_words(rows[row][0]),
-            str(learned[row,]),
-            *(str(lowest[part][row,]) for part in lowest),
-            str(own),
+            *(row, str(view.task), str(view.task.base), str(view.train)),
+            *(str(spread) for spread in (learned[row,], agreement[row, SHORTER], agreement[row, LONGER])),
+            str(tallies[row]),
         )
-        for row, own in tallies.items()
+        for row, (view, *_) in rows.items()
     ]
     hold = sum(own.holds for own in tallies.values())
-    title = f"{hold} of {len(rows)} hold on every length, in every seed"
     columns = ("row", "task", "base", "trained on", "learned", "shorter", "longer", "verdict")
-    return _table(title, columns, lines, words=2)
-
-
-def _lowest(agree: pl.DataFrame) -> pl.DataFrame:
-    return agree.group_by("row", "run", maintain_order=True).agg(pl.col("percent").min())
-
-
-def _row_words(view: RunView) -> tuple[str, str, str]:
-    return str(view.task), str(view.task.base), str(view.train)
+    return _table(f"{hold} of {len(rows)} hold on every length, in every seed", columns, lines, words=2)
 
 
 def run_verdict(view: RunView) -> str | None:

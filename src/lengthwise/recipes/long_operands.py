@@ -139,13 +139,14 @@ def encodings_rows(setting: Setting) -> Rows:
         if setting.laptop
         else ("D1..20", "D20,D30,D40,D50,D100", ENCODINGS_TUNING, ENCODINGS_SHAPE, 400)
     )
-    contexts = dict.fromkeys(WITH_TABLE, context)
-    runs = {
-        name: long_run("add", encoding, train, test, tuning, **shape, context=contexts.get(encoding))
-        for name, encoding in ENCODINGS.items()
-    }
+    runs = {name: long_run("add", encoding, train, test, tuning, **shape) for name, encoding in ENCODINGS.items()}
     measured = {"sets": SETS, "anatomy": 200}
-    return {f"long-encodings-{name}": run.changed(evaluation=measured) for name, run in runs.items()}
+    return {
+        f"long-encodings-{name}": run.changed(
+            model={"context": context if run.encoding in WITH_TABLE else None}, evaluation=measured
+        )
+        for name, run in runs.items()
+    }
 
 
 UPWARD_TUNING = Tuning(steps=6_000, batch=64, dropout=0.0, rate=3e-3, evaluate_every=2_000)

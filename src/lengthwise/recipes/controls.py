@@ -138,7 +138,7 @@ def top_digit_stuck(run: RunView) -> Words:
 
 def both_long_is_not_enough(run: RunView) -> Words:
     """Trained on Bn, a model misses some sums one digit shorter: it never saw an empty top digit."""
-    if not str(run.train).startswith("B"):
+    if {part.kind for part in run.train.parts} != {"B"}:
         return []
     shorter = run.final_counts[f"D{run.train.length - 1}", TRUTH]
     return [OPPOSITE[judge(shorter, run.converged) or UNDECIDED]]

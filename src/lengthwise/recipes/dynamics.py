@@ -1,5 +1,6 @@
 """Models watched closely while they learn, and models of several sizes on samples of several sizes."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -70,9 +71,14 @@ def _scaled(setting: Setting, size: str, train: str) -> RunConfig:
 
 def mixture_is_easier(runs: Sequence[RunView]) -> list[tuple[RunView, Words]]:
     """D4+D5 reaches 99 % on its own domain in fewer steps than D5, all else equal."""
-    alone = {run.name: run for run in runs if str(run.train) == "D5"}
-    pairs = [(run, alone.get(run.name.replace("-D4+D5-", "-D5-"))) for run in runs if str(run.train) == "D4+D5"]
-    return [(run, [_sooner(learned_step(run), learned_step(other))]) for run, other in pairs if other is not None]
+    alone = {_all_else(run): learned_step(run) for run in runs if str(run.train) == "D5"}
+    mixtures = [run for run in runs if str(run.train) == "D4+D5" and _all_else(run) in alone]
+    return [(run, [_sooner(learned_step(run), alone[_all_else(run)])]) for run in mixtures]
+
+
+def _all_else(run: RunView) -> str:
+    """A run's config but for what it was trained on."""
+    return json.dumps({**run.config, "train": None}, sort_keys=True)
 
 
 def _sooner(one: int | None, other: int | None) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from lengthwise.errors import InputError
 from lengthwise.experiments.config import RunConfig
 from lengthwise.recipes.claims import Decide
-from lengthwise.recipes.presets import Setting
+from lengthwise.recipes.presets import SCALES, Setting
 from lengthwise.records.view import RunView
 
 TUNING_SEED = 0
@@ -117,7 +117,7 @@ def _figures() -> list[tuple[str, Figure]]:
 @cache
 def row_names(rows: RowsOf) -> frozenset[str]:
     """At every scale."""
-    return frozenset(name for scale in ("full", "laptop") for name in rows(Setting(scale=scale)))
+    return frozenset(name for scale in SCALES for name in rows(Setting(scale=scale)))
 
 
 def of_rows(rows: RowsOf, runs: Iterable[RunView]) -> list[RunView]:

@@ -1,6 +1,6 @@
 """Answers after training as one frame: exact match of every run by domain and reference; the tables query it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -62,10 +62,6 @@ class Spread:
     """
 
     values: tuple[float, ...]
-
-    @classmethod
-    def of(cls, values: Iterable[float | None]) -> "Spread":
-        return cls(tuple(value for value in values if value is not None))
 
     @property
     def mean(self) -> float:

@@ -115,21 +115,22 @@ def board_table(collection: Collection, recipe: Recipe) -> TextTable | None:
     if board is None:
         return None
     columns = [column for task in board.tasks for column in (task, f"{task}: theory")]
-    lines = [(line.label, line.layout, short_percent(line.score), *_cells(board, line)) for line in board.lines]
+    lines = [
+        (
+            *(line.label, line.layout, short_percent(line.score)),
+            *(text for task in board.tasks for text in _measured_and_theory(line.cells.get(task))),
+        )
+        for line in board.lines
+    ]
     title = "Encodings, the best beyond training first"
     return TextTable(title, ("encoding", "layout", "beyond", *columns), tuple(lines), words=2)
 
 
-def _cells(board: Leaderboard, line: Line) -> list[str]:
-    shown: list[str] = []
-    for task in board.tasks:
-        cell = line.cells.get(task)
-        shown += ["–", "–"] if cell is None else [f"{cell.within} / {cell.beyond}", _theory(cell)]
-    return shown
-
-
-def _theory(cell: Cell) -> str:
-    return MARKS[cell.mark] if cell.verdict is None else f"{MARKS[cell.mark]}, {cell.verdict.counted}"
+def _measured_and_theory(cell: Cell | None) -> tuple[str, str]:
+    if cell is None:
+        return "–", "–"
+    verdict = "" if cell.verdict is None else f", {cell.verdict.counted}"
+    return f"{cell.within} / {cell.beyond}", f"{MARKS[cell.mark]}{verdict}"
 
 
 def table_1_by_length(collection: Collection, recipe: Recipe) -> TextTable | None:

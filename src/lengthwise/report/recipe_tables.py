@@ -294,8 +294,8 @@ def _asked(views: Sequence[RunView]) -> tuple[str, str]:
 
 
 def _share(views: Sequence[RunView], counts: Callable[[RunView], Measured | None]) -> str:
-    found = (counts(view) for view in views)
-    return str(Spread.of(100 * one.share for one in found if one is not None))
+    found = map(counts, views)
+    return str(Spread(tuple(100 * one.share for one in found if one is not None)))
 
 
 BUDGET_COLUMNS = (

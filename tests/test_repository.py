@@ -29,7 +29,9 @@ ALLOWED = {
     "records": {"arithmetic", "theory"},
     "shipped": set(),
     "runs": {"arithmetic", "theory", "tokens", "model", "training", "evaluation", "records", "shipped"},
-    "report": {"records", "theory", "arithmetic"},
+    # Of what trains, configs alone.
+    "recipes": {"arithmetic", "theory", "records", "tokens", "model", "training", "runs"},
+    "report": {"recipes", "records", "theory", "arithmetic"},
     "explorer": {
         "arithmetic",
         "theory",
@@ -52,14 +54,15 @@ ALLOWED = {
         "records",
         "runs",
     }
-    | {"report", "explorer"},
+    | {"recipes", "report", "explorer"},
     "cli.py": {"commands"},
     "__main__.py": {"cli"},
     "__init__.py": {"theory", "runs"},
     "errors.py": set(),
     "config.py": set(),
 }
-WITHOUT_TORCH = ("arithmetic", "theory", "records", "report")
+WITHOUT_TORCH = ("arithmetic", "theory", "records", "recipes", "report")
+OF_TRAINING = ("tokens", "model", "training", "runs")
 
 
 def tracked() -> list[str]:
@@ -96,6 +99,16 @@ def test_allowed_imports(path):
             assert parts[1] == home or parts[1] in ALLOWED[home] | EVERYONE, f"{home} must not import {name}"
         if home in WITHOUT_TORCH or path.name == "config.py":
             assert parts[0] != "torch", f"{path.name} must not import torch"
+
+
+def test_recipes_take_configs_alone_of_what_trains_and_no_library_that_draws():
+    """So that `reproduce --list` and the report need no torch, and a machine that trains no matplotlib."""
+    for path in (PACKAGE / "recipes").glob("*.py"):
+        taken = [name.split(".") for name in imports(path) if name.startswith("lengthwise.")]
+        assert all(parts[2] == "config" for parts in taken if parts[1] in OF_TRAINING), path.name
+    script = "import sys, lengthwise.recipes; print(*({'torch', 'matplotlib', 'polars'} & {*sys.modules}))"
+    ran = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert ran.stdout.strip() == ""
 
 
 def test_only_frames_of_records_take_polars_at_import():

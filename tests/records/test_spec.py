@@ -7,17 +7,17 @@ from fakes import tiny_config
 
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
+from lengthwise.recipes import RECIPES, Setting
 from lengthwise.records.spec import RunSpec, predict_once, read_spec
-from lengthwise.runs.recipes import RECIPES, Setting
 from lengthwise.theory.predict import predict
 
 
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
 def test_a_config_and_its_json_ask_the_same(recipe):
-    for row in recipe.rows(Setting()):
-        stored = read_spec(json.loads(row.config.model_dump_json()))
-        assert stored == row.config.spec
-        assert stored.question == row.config.spec.question
+    for config in recipe.rows(Setting()).values():
+        stored = read_spec(json.loads(config.model_dump_json()))
+        assert stored == config.spec
+        assert stored.question == config.spec.question
 
 
 def test_only_the_seed_makes_no_other_question():

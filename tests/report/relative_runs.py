@@ -4,9 +4,9 @@ import random
 
 from synthetic_runs import record_maker
 
+from lengthwise.recipes import RECIPES, Setting
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.view import RunView
-from lengthwise.runs.recipes import RECIPES, Setting
 from lengthwise.theory.carries import longest_chain
 from lengthwise.theory.hypotheses import Hypothesis
 
@@ -17,9 +17,10 @@ LAPTOP = Setting(scale="laptop")
 def fake_run(folder, recipe, row, computes, *, seed=1, steps=None):
     """A row of a laptop recipe whose model answers as `computes` says: a function of (a, b), a hypothesis, or
     nothing for the one that the run's own theory predicts. `steps` are shares of right sums, carries, digits."""
-    (run,) = [run for run in RECIPES[recipe].runs(LAPTOP, seed, [row]) if run.config.seed == seed]
-    claimed = RunFolder.claim(folder / run.name, run.config.model_dump(mode="json"), {})
-    view, config = RunView(claimed), run.config
+    name = f"{row}-s{seed}"
+    config = RECIPES[recipe].runs(LAPTOP, seed, [row])[name]
+    claimed = RunFolder.claim(folder / name, config.model_dump(mode="json"), {})
+    view = RunView(claimed)
     make = record_maker(view, 100)
     records = []
     for prediction in view.spec.predictions(config.measured_domains):

@@ -17,13 +17,19 @@ def synthetic_run(folder, config, *, name="run", steps=(0, 100, 200, 300), learn
     """`learned` says what share of its final accuracy a digit has at a step, 0 standing for the whole answer;
     `follows` how often the trained model does what theory says on a domain."""
     learned, follows = learned or rising(150), follows or (lambda domain: 1.0)
-    config = RunConfig(**config) if isinstance(config, dict) else config
+    config = RunConfig(**{"seed": named_seed(name), **config}) if isinstance(config, dict) else config
     run = RunFolder.claim(folder / name, config.model_dump(mode="json"), {})
     view = RunView(run)
     for step in steps:
         run.append(_evaluation(view, config, step, learned, follows, last=step == max(steps)))
     run.set_status("done")
     return RunView(run)
+
+
+def named_seed(name):
+    """That of ROW-sSEED, and 0 of other names."""
+    seed = name.rpartition("-s")[2]
+    return int(seed) if seed.isdigit() else 0
 
 
 def rising(middle, width=40.0, apart=0.0):

@@ -2,32 +2,32 @@
 
 from synthetic_runs import synthetic_run
 
+from lengthwise.recipes import RECIPES, Setting
 from lengthwise.records.files import write_json
-from lengthwise.report.budgets import COLUMNS, budget_table
 from lengthwise.report.collection import Collection
-from lengthwise.runs.recipes import RECIPES, Setting
+from lengthwise.report.recipe_tables import BUDGET_COLUMNS, budget_table
 
 
 def test_runs_of_several_commits_tell_each_in_order_of_first_use(tmp_path):
     commits = {"addition-D5": "ffe3862ce7e9", "addition-D4": "bb1823a35000-dirty", "addition-D6": "ffe3862ce7e9"}
-    for run in RECIPES["addition"].runs(Setting(), 1, list(commits)):
-        view = synthetic_run(tmp_path / "runs", run.config, name=run.name, steps=(0,))
-        commit = commits[run.name.rpartition("-s")[0]]
+    for name, config in RECIPES["addition"].runs(Setting(), 1, list(commits)).items():
+        view = synthetic_run(tmp_path / "runs", config, name=name, steps=(0,))
+        commit = commits[view.row]
         write_json(view.source.path / "environment.json", {"commit": commit})
     first = RECIPES["addition"].first_seed
     names = [f"{name}-s{first}" for name in commits]
     note = {"recipe": "addition", "runs": names, "wall_seconds": 1.0, "device": "d"}
     write_json(tmp_path / "addition.json", {**note, "commit": "894c937b92ca"})
     (line,) = budget_table(Collection(tmp_path)).rows
-    assert line[COLUMNS.index("commits")] == "ffe3862; bb1823a-dirty"
+    assert line[BUDGET_COLUMNS.index("commits")] == "ffe3862; bb1823a-dirty"
 
 
 def test_how_problems_are_drawn_is_told_where_it_is_not_uniformly(tmp_path):
     runs = RECIPES["modular-addition"].runs(Setting(), 1, ["modular-addition-p50", "modular-addition-p51"])
     drawn = ({"sparse": 0.0}, {"sampling": "balanced"})
-    for run, data in zip(runs, drawn, strict=True):
-        synthetic_run(tmp_path / "runs", run.config.changed(data=data), name=run.name, steps=(0,))
-    note = {"recipe": "modular-addition", "runs": [run.name for run in runs], "wall_seconds": 1.0, "device": "d"}
+    for (name, config), data in zip(runs.items(), drawn, strict=True):
+        synthetic_run(tmp_path / "runs", config.changed(data=data), name=name, steps=(0,))
+    note = {"recipe": "modular-addition", "runs": [*runs], "wall_seconds": 1.0, "device": "d"}
     write_json(tmp_path / "modular-addition.json", {**note, "commit": "894c937b92ca"})
     (line,) = budget_table(Collection(tmp_path)).rows
-    assert line[COLUMNS.index("samples")] == "fresh; fresh, balanced, sparse digits"
+    assert line[BUDGET_COLUMNS.index("samples")] == "fresh; fresh, balanced, sparse digits"

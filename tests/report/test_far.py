@@ -8,12 +8,12 @@ from far_runs import ABACUS, COUPLED, abacus_run, attending_run, coupled_run, ne
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_hex
 
+from lengthwise.recipes import RECIPES
 from lengthwise.report.collection import Collection
-from lengthwise.report.far import far_summary, far_tables
-from lengthwise.report.figures import FIGURES
-from lengthwise.report.figures.far_catalogue import FAR
+from lengthwise.report.figures import FIGURES, draw
 from lengthwise.report.figures.style import COLOURS
-from lengthwise.report.results import write_results
+from lengthwise.report.paper import far_summary
+from lengthwise.report.results import tables_of, write_results
 from lengthwise.report.results_page import results_page
 
 
@@ -46,7 +46,8 @@ def test_without_such_runs_the_summary_is_silent(tmp_path):
 
 
 def test_each_table_has_a_line_for_each_kind_of_problem(results):
-    tables = {table.title: table for table in far_tables(Collection(results))}
+    collection = Collection(results)
+    tables = {name: table for recipe in RECIPES.values() for name, table in tables_of(recipe, collection).items()}
     assert list(tables) == ["coupled-1000", "abacus-100", "long-encodings", "multiplication-upward"]
     assert tables["coupled-1000"].columns == ("run", "trained on", "problems", "2", "5", "20")
     lines = {(line[0], line[2]): line[3:] for table in tables.values() for line in table.rows}
@@ -64,8 +65,9 @@ def test_each_table_has_a_line_for_each_kind_of_problem(results):
 def test_the_page_has_its_section(results, tmp_path):
     page = results_page(results, tmp_path / "results.md")
     section = page.partition("\n## Far beyond training\n")[2].partition("\n## ")[0]
-    for spec in FAR:
-        assert (f"### {spec.title}\n" in section) == (spec.name != "coupled-200"), spec.name
+    for recipe in RECIPES.values():
+        for figure in recipe.figures if recipe.section == "Far beyond training" else ():
+            assert (f"**{figure.title}**\n" in section) == (figure.name != "coupled-200"), figure.name
     assert "coupled-1000-s3 | D1+D2 | random | 100" in section
     assert "outside the trained square of `abacus-100`: 76.67 % of sums are right." in section
 
@@ -93,12 +95,12 @@ def legend(figure):
     return [text.get_text().replace("\n", " ") for text in found.get_texts()]
 
 
-def draw(results, name):
-    return FIGURES[name].draw(Collection(results).views)
+def drawn(results, name):
+    return draw(FIGURES[name], Collection(results).views)
 
 
 def test_accuracy_is_the_mean_over_seeds_with_a_band(results):
-    axes, lopsided, carry = draw(results, "coupled-1000").axes
+    axes, lopsided, carry = drawn(results, "coupled-1000").axes
     assert [ax.get_title() for ax in (axes, lopsided, carry)] == ["random operands", "lopsided", "carry"]
     assert line(axes, COLOURS[0])[0] == pytest.approx([100, 80, 30])
     assert line(lopsided, COLOURS[0])[0] == pytest.approx([100, 100, 100])
@@ -111,7 +113,7 @@ def test_accuracy_is_the_mean_over_seeds_with_a_band(results):
 def test_encodings_that_fail_alike_have_panels_of_their_own_and_their_lines_all_show(tmp_path):
     names = ["abacus", "rotary", "t5"]
     views = [coupled_run(tmp_path, f"long-encodings-{name}", {**COUPLED, "encoding": name}) for name in names]
-    figure = FIGURES["long-encodings"].draw(views)
+    figure = draw(FIGURES["long-encodings"], views)
     assert [ax.get_title() for ax in figure.axes] == names
     assert legend(figure) == ["random operands", "lopsided", "carry"]
     for ax in figure.axes:
@@ -129,14 +131,14 @@ def look(drawn):
 
 
 def test_products_have_a_figure_of_their_own(results):
-    figure = draw(results, "multiplication-upward")
+    figure = drawn(results, "multiplication-upward")
     (axes,) = figure.axes
     assert line(axes, COLOURS[0])[0] == pytest.approx([(97 + 94) / 2, (92 + 84) / 2])
     assert legend(figure) == ["coupled by place and by tokens"]
 
 
 def test_the_map_has_the_mean_over_seeds(results):
-    axes = draw(results, "abacus-100").axes[0]
+    axes = drawn(results, "abacus-100").axes[0]
     (mesh,) = [artist for artist in axes.collections if isinstance(artist, QuadMesh)]
     assert mesh.get_array()[2].tolist() == pytest.approx([90, 90, 50])
     (square,) = axes.patches
@@ -145,7 +147,7 @@ def test_the_map_has_the_mean_over_seeds(results):
 
 @pytest.mark.parametrize("tasks", [("add",), ("add", "mul")])
 def test_maps_are_square_and_fill_their_figure(tmp_path, tasks):
-    figure = FIGURES["abacus-100"].draw([abacus_run(tmp_path, task=task) for task in tasks])
+    figure = draw(FIGURES["abacus-100"], [abacus_run(tmp_path, task=task) for task in tasks])
     figure.draw_without_rendering()
     *maps, _ = figure.axes
     named = {"add": "sums, trained on up to 2 digits", "mul": "products, trained on up to 2 digits"}
@@ -158,16 +160,16 @@ def test_maps_are_square_and_fill_their_figure(tmp_path, tasks):
 
 
 def test_first_wrong_and_margin(results):
-    wrong = draw(results, "first-wrong-coupled-1000").axes[0]
+    wrong = drawn(results, "first-wrong-coupled-1000").axes[0]
     assert len(wrong.lines) == 2, "where all are right there is nothing to draw"
     assert list(wrong.lines[0].get_ydata()) == pytest.approx([0] * 9 + [80, 20])
-    margin = draw(results, "margin-coupled-1000").axes[0]
+    margin = drawn(results, "margin-coupled-1000").axes[0]
     assert line(margin, COLOURS[0]) == [[9, 3, -1]]
     assert line(margin, COLOURS[1]) == [[7, 1, -3]]
 
 
 def test_attention_has_every_run_and_layer_for_itself_and_heads_by_rank(results):
-    panels = draw(results, "attention-coupled-1000").axes
+    panels = drawn(results, "attention-coupled-1000").axes
     places = [(seed, layer) for seed in (1, 2, 3) for layer in (1, 2)]
     assert [ax.get_title() for ax in panels] == [f"coupled\nseed {s}, layer {layer}" for s, layer in places]
     for ax, (seed, layer) in zip(panels, places, strict=True):
@@ -180,7 +182,7 @@ def test_attention_has_every_run_and_layer_for_itself_and_heads_by_rank(results)
 @pytest.mark.parametrize("count", [1, 4, 9])
 def test_attention_of_one_run_and_layer_needs_no_number_and_shows_few_heads(tmp_path, count):
     view = attending_run(tmp_path, "coupled-1000-s1", [0.1 * head for head in range(1, count + 1)])
-    figure = FIGURES["attention-coupled-1000"].draw([view])
+    figure = draw(FIGURES["attention-coupled-1000"], [view])
     (axes,) = figure.axes
     assert axes.get_title() == "coupled"
     shown = min(count, 4)
@@ -197,17 +199,17 @@ def test_attention_of_one_run_and_layer_needs_no_number_and_shows_few_heads(tmp_
 
 
 def test_attention_shows_the_layers_that_look_there(tmp_path):
-    fair = attending_run(tmp_path, "long-encodings-fair-s1", [0.1, 0.19], [0.0, 0.2], [0.3, 0.9])
-    figure = FIGURES["attention-long-encodings"].draw([fair])
+    fair = attending_run(tmp_path, "long-encodings-rotary-s1", [0.1, 0.19], [0.0, 0.2], [0.3, 0.9])
+    figure = draw(FIGURES["attention-long-encodings"], [fair])
     assert [ax.get_title() for ax in figure.axes] == ["coupled\nlayer 2", "coupled\nlayer 3"]
     for most in (0.19, 0.0):
         none = attending_run(tmp_path / str(most), "long-encodings-none-s1", [0.0, 0.0], [0.0, most], [0.0, 0.0])
-        (axes,) = FIGURES["attention-long-encodings"].draw([none]).axes
+        (axes,) = draw(FIGURES["attention-long-encodings"], [none]).axes
         assert axes.get_title() == ("coupled\nlayer 2" if most else "coupled\nlayer 1"), "one, if none does"
 
 
 def test_runs_that_were_not_looked_into_give_no_such_figure(tmp_path):
     view = plain_run(tmp_path, "coupled-1000-s1", COUPLED)
     for name in ("first-wrong-coupled-1000", "margin-coupled-1000", "attention-coupled-1000"):
-        assert FIGURES[name].draw([view]) is None
-    assert FIGURES["abacus-100"].draw([plain_run(tmp_path, "abacus-100-add-s1", ABACUS)]) is None
+        assert draw(FIGURES[name], [view]) is None
+    assert draw(FIGURES["abacus-100"], [plain_run(tmp_path, "abacus-100-add-s1", ABACUS)]) is None

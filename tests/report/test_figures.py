@@ -18,7 +18,7 @@ from lengthwise.arithmetic import Domain, Task
 from lengthwise.model.config import SIZES
 from lengthwise.records.verdicts import clopper_pearson
 from lengthwise.records.view import RunView
-from lengthwise.report.figures import FIGURES, save
+from lengthwise.report.figures import FIGURES, draw, save
 from lengthwise.report.figures.style import COLOURS, GREY
 from lengthwise.report.figures.training import NAMES, correlations
 from lengthwise.report.queries import Seeds, agreement_beyond
@@ -108,7 +108,7 @@ def test_every_figure_is_drawn_saved_and_explained(tmp_path):
     for name, spec in FIGURES.items():
         assert spec.name == name and spec.title and spec.alt.endswith(".")
         assert len([s for s in spec.caption.split(". ") if s]) == 2, f"two sentences: {name}"
-        figure = spec.draw(views)
+        figure = draw(spec, views)
         assert figure is not None, name
         for path in save(figure, tmp_path / "figures", name):
             assert path.stat().st_size > 1_000
@@ -117,7 +117,7 @@ def test_every_figure_is_drawn_saved_and_explained(tmp_path):
 def test_saved_files_are_equal_each_time(tmp_path):
     views = [synthetic_run(tmp_path, WATCHED, name="dynamics-D4-s1")]
     for name in ("digit-dynamics", "learning-order"):
-        first, second = (save(FIGURES[name].draw(views), tmp_path / folder, name) for folder in "ab")
+        first, second = (save(draw(FIGURES[name], views), tmp_path / folder, name) for folder in "ab")
         for one, other in zip(first, second, strict=True):
             assert one.read_bytes() == other.read_bytes()
         assert b"<dc:date>" not in first[0].read_bytes()
@@ -125,26 +125,26 @@ def test_saved_files_are_equal_each_time(tmp_path):
 
 def test_without_the_runs_there_is_no_figure(tmp_path):
     other = synthetic_run(tmp_path, D4, name="something-else-s1")
-    assert all(spec.draw([]) is None and spec.draw([other]) is None for spec in FIGURES.values())
+    assert all(draw(spec, []) is None and draw(spec, [other]) is None for spec in FIGURES.values())
 
 
 def test_runs_without_what_is_shown_give_no_figure(tmp_path):
     """A run that was not asked for R2 has none to draw."""
     plain = synthetic_run(tmp_path, D4, name="dynamics-D4-s1")
-    assert FIGURES["digit-dynamics"].draw([plain]) is None
-    assert FIGURES["digit-correlation"].draw([plain]) is None
-    assert FIGURES["learning-order"].draw([plain]) is None
+    assert draw(FIGURES["digit-dynamics"], [plain]) is None
+    assert draw(FIGURES["digit-correlation"], [plain]) is None
+    assert draw(FIGURES["learning-order"], [plain]) is None
 
 
 def test_a_run_that_has_only_begun_is_left_out(tmp_path):
     begun = synthetic_run(tmp_path, D4, name="addition-D4-s1", steps=())
-    assert FIGURES["accuracy-by-length-addition"].draw([begun]) is None
+    assert draw(FIGURES["accuracy-by-length-addition"], [begun]) is None
 
 
 def test_accuracy_by_length_has_counts_intervals_and_predictions(tmp_path):
     config = {"task": "add%150", "train": "D4", "test": "B3..6"}
     view = synthetic_run(tmp_path, config, name="modular-addition-p150-s1", follows=lambda domain: 0.9)
-    figure = FIGURES["accuracy-by-length-modular-addition"].draw([view])
+    figure = draw(FIGURES["accuracy-by-length-modular-addition"], [view])
     (axes,) = figure.axes
     (bars,) = [c for c in axes.containers if isinstance(c, ErrorbarContainer)]
     last = {r.domain: r for r in view.at(view.last_step) if (r.metric, r.reference) == ("exact", "truth")}
@@ -161,7 +161,7 @@ def test_panels_go_by_task_modulus_and_training_set(tmp_path):
         synthetic_run(tmp_path, {"task": "add%101", "train": "D2"}, name="modular-addition-p101-s1"),
         synthetic_run(tmp_path, {"task": "add%51", "train": "D2"}, name="modular-addition-p51-s1"),
     ]
-    figure = FIGURES["accuracy-by-length-modular-addition"].draw(views)
+    figure = draw(FIGURES["accuracy-by-length-modular-addition"], views)
     assert titles(figure) == ["modulo 51, D2", "modulo 101, D2"]
 
 
@@ -170,7 +170,7 @@ def test_seeds_become_a_mean_and_a_band(tmp_path):
         synthetic_run(tmp_path, {**D4, "seed": seed}, name=f"dynamics-D4-s{seed}", learned=rising(100 * seed))
         for seed in (1, 2)
     ]
-    axes = panel(FIGURES["accuracy-by-domain"].draw(views), "trained on D4")
+    axes = panel(draw(FIGURES["accuracy-by-domain"], views), "trained on D4")
     each = [percents(view, "D3") for view in views]
     mean = [(x + y) / 2 for x, y in zip(*(one.values() for one in each), strict=True)]
     drawn = [list(line.get_ydata()) for line in axes.lines]
@@ -197,7 +197,7 @@ def test_of_two_evaluations_at_a_step_the_later_one_counts(tmp_path):
 
 
 def test_accuracy_by_domain_shows_truth_above_and_agreement_below(tmp_path):
-    figure = FIGURES["accuracy-by-domain"].draw([synthetic_run(tmp_path, D4, name="dynamics-D4-s1")])
+    figure = draw(FIGURES["accuracy-by-domain"], [synthetic_run(tmp_path, D4, name="dynamics-D4-s1")])
     above, below = figure.axes
     ends = {round(line.get_ydata()[-1]) for line in above.lines if len(line.get_xdata()) > 2}
     assert ends == {0, 98}, "lengths up to 4 are learned, longer ones are not"
@@ -207,7 +207,7 @@ def test_accuracy_by_domain_shows_truth_above_and_agreement_below(tmp_path):
 
 def test_digit_accuracy_ends_on_the_exact_line(tmp_path):
     view = synthetic_run(tmp_path, WATCHED, name="dynamics-D4-s1", learned=lambda step, digit: float(step > 0))
-    figure = FIGURES["digit-accuracy"].draw([view])
+    figure = draw(FIGURES["digit-accuracy"], [view])
     assert titles(figure) == [f"digit {k}" for k in range(1, 8)], "answers of operands of six digits"
     for axes in figure.axes:
         ((*_, end),) = lines(axes, COLOURS[0])
@@ -220,7 +220,7 @@ def test_digits_of_a_modular_task_stop_at_the_answer_s_width(tmp_path):
     config = {"task": "add%101", "train": "D2", "test": "D1..3", "evaluation": {"digits": True}}
     config["data"] = {"answer_width": 5}
     view = synthetic_run(tmp_path, config, name="modular-addition-p101-s1")
-    figure = FIGURES["digit-accuracy-modular-addition"].draw([view])
+    figure = draw(FIGURES["digit-accuracy-modular-addition"], [view])
     (axes,) = figure.axes
     assert len(axes.lines) == 3 + 1, "three digits and the whole answer"
     assert list(axes.lines[0].get_ydata()) == pytest.approx(list(percents(view, "D2").values()))
@@ -228,7 +228,7 @@ def test_digits_of_a_modular_task_stop_at_the_answer_s_width(tmp_path):
 
 def test_dynamics_have_each_digit_and_its_ceiling(tmp_path):
     view = synthetic_run(tmp_path, WATCHED, name="dynamics-D4-s1", learned=rising(150, apart=10))
-    (axes,) = FIGURES["digit-dynamics"].draw([view]).axes
+    (axes,) = draw(FIGURES["digit-dynamics"], [view]).axes
     drawn = [list(line.get_ydata()) for line in axes.lines if len(line.get_xdata()) > 2]
     assert drawn == [list(through_training(view, f"r2:{digit}", "D4").values()) for digit in range(1, 6)]
     assert heights(axes) == sorted(float(r2_ceiling(view.train, digit)) for digit in range(1, 6))
@@ -252,7 +252,7 @@ def test_learning_order_shows_steps_and_what_was_never_learned(tmp_path):
         return float(step >= 100 * digit)
 
     view = synthetic_run(tmp_path, WATCHED, name="dynamics-D4-s1", steps=(0, 100, 200, 300, 400), learned=learned)
-    (axes,) = FIGURES["learning-order"].draw([view]).axes
+    (axes,) = draw(FIGURES["learning-order"], [view]).axes
     (steps,) = [line for line in axes.lines if line.get_marker() == "o" and len(line.get_xdata())]
     assert list(zip(*steps.get_data(), strict=True)) == [(1, 100), (2, 200), (3, 300), (4, 400)]
     assert [list(line.get_xdata()) for line in axes.lines if line.get_marker() == "^"] == [[5]]
@@ -263,12 +263,12 @@ def test_scales_tell_sizes_and_samples_apart(tmp_path):
         synthetic_run(
             tmp_path,
             {**D4, "model": SIZES[size], "data": {"samples": samples}},
-            name=f"scales-{size}-{samples}",
+            name=f"scales-{size}-{samples // 1000}k-D4-s1",
             learned=rising(middle),
         )
         for size, samples, middle in [("nano", 100_000, 100), ("nano", 200_000, 150), ("mini", 100_000, 200)]
     ]
-    figure = FIGURES["scales"].draw(views)
+    figure = draw(FIGURES["scales"], views)
     losses, accuracies = figure.axes
     assert {(line.get_color(), line.get_linestyle()) for line in losses.lines} == {
         (COLOURS[0], "-"),
@@ -287,10 +287,10 @@ def test_sizes_are_the_model_s():
 
 def test_counterexample_shows_the_digit_above_and_what_always_one_gives(tmp_path):
     views = [
-        synthetic_run(tmp_path, {**D4, "train": train}, name=f"counterexample-{k}")
-        for k, train in enumerate(["D4[lead>=6]", "D1..6"])
+        synthetic_run(tmp_path, {**D4, "train": train}, name=f"counterexample-{name}-s1")
+        for name, train in {"D4-lead6": "D4[lead>=6]", "D1..9": "D1..6"}.items()
     ]
-    figure = FIGURES["counterexample"].draw(views)
+    figure = draw(FIGURES["counterexample"], views)
     single = panel(figure, "digit 5 of the answer alone")
     ((*shorter, fourth, fifth, sixth),) = lines(single, GREY)
     assert shorter == [0, 0, 0] and sixth == 10
@@ -305,7 +305,7 @@ def test_packing_draws_both_ways(tmp_path):
         synthetic_run(tmp_path, {**plain, "data": {"packing": name}}, name=f"packing-{name}-s1")
         for name in ("concatenated", "lines")
     ]
-    figure = FIGURES["packing"].draw(views)
+    figure = draw(FIGURES["packing"], views)
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
     assert texts == ["one problem a line, padded", "concatenated, no padding"]
     assert len(figure.axes[1].containers) == 2
@@ -314,7 +314,7 @@ def test_packing_draws_both_ways(tmp_path):
 def test_dependence_has_measured_above_exact_and_a_line_at_n(tmp_path):
     config = {"task": "add", "train": "D2", "test": "D1..4", "evaluation": {"dependence": True}}
     view = synthetic_run(tmp_path, config, name="addition-D4-s1")
-    above, below = [axes for axes in FIGURES["dependence"].draw([view]).axes if axes.images]
+    above, below = [axes for axes in draw(FIGURES["dependence"], [view]).axes if axes.images]
     exact = dependence_matrix(view.task, Hypothesis("truncated", 2), 4)
     wanted = 100 * np.array([[float(cell) for cell in row] for row in exact])
     np.testing.assert_allclose(
@@ -328,13 +328,13 @@ def test_dependence_has_measured_above_exact_and_a_line_at_n(tmp_path):
 def test_dependence_that_is_not_derived_is_blank(tmp_path):
     config = {"task": "mul", "train": "D4", "test": "D1..5", "evaluation": {"dependence": True}}
     view = synthetic_run(tmp_path, config, name="multiplication-D2-s1")
-    _, below = [axes for axes in FIGURES["dependence"].draw([view]).axes if axes.images]
+    _, below = [axes for axes in draw(FIGURES["dependence"], [view]).axes if axes.images]
     assert np.isnan(np.ma.filled(below.images[0].get_array().astype(float), np.nan)).any()
 
 
 def test_plateaus_show_every_height_and_name_the_one_where_a_curve_stands(tmp_path):
     runs = [standing_run(tmp_path, seed=1), standing_run(tmp_path, (49, 50, 51), seed=2)]
-    one, other, both = (FIGURES["plateaus"].draw(some) for some in ([runs[0]], [runs[1]], runs))
+    one, other, both = (draw(FIGURES["plateaus"], some) for some in ([runs[0]], [runs[1]], runs))
     height = 100 * 153 / 275
     for figure, colour in [(one, COLOURS[1]), (other, GREY), (both, COLOURS[1])]:
         axes = panel(figure, "modulo 150, D3")
@@ -346,7 +346,7 @@ def test_plateaus_show_every_height_and_name_the_one_where_a_curve_stands(tmp_pa
 
 
 def test_what_never_stood_still_has_no_panel(tmp_path):
-    assert FIGURES["plateaus"].draw([standing_run(tmp_path, (10, 40, 80))]) is None
+    assert draw(FIGURES["plateaus"], [standing_run(tmp_path, (10, 40, 80))]) is None
 
 
 def test_regularization_grid_has_agreement_beyond_training(tmp_path):
@@ -354,22 +354,24 @@ def test_regularization_grid_has_agreement_beyond_training(tmp_path):
         synthetic_run(
             tmp_path,
             {**D4, "model": {"dropout": dropout}, "training": {"weight_decay": decay}},
-            name=f"regularization-{dropout}-{decay}",
+            name=f"regularization-add-dropout{dropout:g}-decay{decay:g}-s1",
             steps=(0, 1_000),
             follows=lambda domain, share=share: share if domain.length > 4 else 1.0,
         )
         for dropout, decay, share in [(0.0, 0.0, 0.2), (0.1, 0.0, 0.6), (0.0, 0.3, 0.4)]
     ]
     assert [agreement_beyond(Seeds((view,))) for view in views] == [20, 60, 40]
-    axes = panel(FIGURES["regularization"].draw(views), "add on D4")
+    axes = panel(draw(FIGURES["regularization"], views), "add on D4")
     grid = np.ma.filled(axes.images[0].get_array().astype(float), np.nan)
     np.testing.assert_allclose(grid, [[20, 60], [40, np.nan]])
     assert {text.get_text() for text in axes.findobj(Text)} >= {"20.0", "60.0", "40.0"}
 
 
 def test_regularization_marks_what_was_not_learned(tmp_path):
-    view = synthetic_run(tmp_path, D4, name="regularization-1", learned=lambda step, digit: 0.5)
-    axes = panel(FIGURES["regularization"].draw([view]), "add on D4")
+    view = synthetic_run(
+        tmp_path, D4, name="regularization-add-dropout0-decay0-s1", learned=lambda step, digit: 0.5
+    )
+    axes = panel(draw(FIGURES["regularization"], [view]), "add on D4")
     assert [text.get_text() for text in axes.texts] == ["50.0*"]
 
 

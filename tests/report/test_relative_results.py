@@ -6,16 +6,15 @@ import pytest
 from relative_runs import TASKS, fake_run, relative_runs
 
 from lengthwise.arithmetic import Task
+from lengthwise.recipes import RECIPES
+from lengthwise.recipes.claims import Tally
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
-from lengthwise.report.beyond import candidates
-from lengthwise.report.claims import claim_table
 from lengthwise.report.collection import Collection
-from lengthwise.report.figures import FIGURES
-from lengthwise.report.leaderboard import board_table, leaderboard, table_1_by_length
-from lengthwise.report.relative import addition_table, jelassi_table, modular_table, products_table
-from lengthwise.report.results import write_recipes
-from lengthwise.report.results_page import results_page
-from lengthwise.report.theorems import theorem_table
+from lengthwise.report.figures import FIGURES, draw
+from lengthwise.report.leaderboard import leaderboard
+from lengthwise.report.recipe_tables import candidates
+from lengthwise.report.results import tables_of, write_tables
+from lengthwise.report.results_page import claim_table, results_page, theorem_table
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 
 
@@ -27,6 +26,16 @@ def collected(folder, *runs, seeds=(1,)):
     return Collection(folder)
 
 
+def table(collection, name):
+    recipe = "table1" if name == "leaderboard" else name
+    return tables_of(RECIPES[recipe], collection)[name]
+
+
+def judged(make, collection):
+    """The counts of rows and runs, and the runs of each verdict, by theorem or claim."""
+    return {row[0]: tuple(map(int, row[2:-1])) for row in make(collection).rows}
+
+
 def line(table, *start):
     (found,) = [row for row in table.rows if row[: len(start)] == start]
     return dict(zip(table.columns, found, strict=True))
@@ -35,6 +44,10 @@ def line(table, *start):
 def one_wrong_in(count):
     """Right but for every so-manyth sum of more than two digits."""
     return lambda a, b: a + b + (max(a, b) >= 36 and (a + b) % count == 0)
+
+
+def _products(garbage):
+    return lambda a, b: a * b if max(a, b) < 16 else garbage(a, b)
 
 
 class TestLeaderboard:
@@ -50,94 +63,95 @@ class TestLeaderboard:
         assert board is not None and board.tasks == ("add", "mul", "add%35", "add%36")
         assert [row.label for row in board.lines] == ["rotary", "learned"], "the best first"
         rotary, learned = board.lines
-        assert {task: cell.word for task, cell in learned.cells.items()} == dict.fromkeys(board.tasks, HOLDS)
+        both, neither = Tally((HOLDS, HOLDS)), Tally((FAILS, FAILS))
+        assert {task: cell.verdict for task, cell in learned.cells.items()} == dict.fromkeys(board.tasks, both)
         assert {task: cell.mark for task, cell in learned.cells.items()} == {
             "add": False,
             "mul": False,
             "add%35": False,
             "add%36": True,
         }
-        assert {task: cell.word for task, cell in rotary.cells.items()} == {
-            "add": HOLDS,
-            "mul": FAILS,
-            "add%35": FAILS,
-            "add%36": HOLDS,
+        assert {task: cell.verdict for task, cell in rotary.cells.items()} == {
+            "add": both,
+            "mul": neither,
+            "add%35": neither,
+            "add%36": both,
         }
+        assert neither.refuted and not both.refuted
         assert rotary.cells["mul"].within.values == rotary.cells["mul"].beyond.values == (100.0, 100.0)
 
-    def test_seeds_that_differ_decide_nothing(self, tmp_path):
-        for seed, computes in ((1, TRUTH), (2, Hypothesis.parse("truncated:2"))):
+    def test_every_seed_is_judged_by_itself(self, tmp_path):
+        for seed, computes in ((1, TRUTH), (2, Hypothesis.parse("truncated:2")), (3, lambda a, b: 0)):
             fake_run(tmp_path / "runs", "table1", "table1-learned-add", computes, seed=seed)
-            fake_run(tmp_path / "runs", "table1", "table1-rotary-add", lambda a, b: 0, seed=seed)
-        board = leaderboard(Collection(tmp_path).views)
-        assert board is not None
-        words = {row.encoding: row.cells["add"].word for row in board.lines}
-        assert words == {"learned": UNDECIDED, "rotary": UNDECIDED}, "and none that has not learned"
-        cell = next(row for row in board.lines if row.encoding == "learned").cells["add"]
-        assert sorted(cell.beyond.values) == [0.0, 100.0]
-        assert str(cell.beyond) == "50 (0–100)"
+        cell = leaderboard(Collection(tmp_path).views).lines[0].cells["add"]
+        assert cell.verdict.words == (FAILS, HOLDS, UNDECIDED), "what has not learned decides nothing"
+        assert str(cell.verdict) == "holds in 1 of 3 seeds, 1 undecided"
+        assert cell.generalizes.words == (HOLDS, FAILS, UNDECIDED)
+        assert not cell.verdict.refuted, "one seed agrees"
+        assert sorted(cell.beyond.values) == [0.0, 0.0, 100.0]
 
-    @pytest.mark.parametrize(("able", "word"), [(2, HOLDS), (1, UNDECIDED)])
-    def test_seeds_that_have_not_learned_have_no_say(self, tmp_path, able, word):
-        for seed in (1, 2, 3):
-            computes = TRUTH if seed <= able else lambda a, b: 0
-            fake_run(tmp_path / "runs", "table1", "table1-rotary-add", computes, seed=seed)
-        board = leaderboard(Collection(tmp_path).views)
-        assert board is not None
-        assert board.lines[0].cells["add"].word == word, "and more than half are needed"
+    def test_that_a_model_does_not_generalize_is_decided_by_what_it_computes_instead(self, tmp_path):
+        """Wrong beyond two digits, as theory says, but not in the way it says."""
+
+        def garbage(a, b):
+            return a + b if max(a, b) < 36 else 1
+
+        for row in ("table1-learned-add", "table1-rotary-mul"):
+            fake_run(tmp_path / "runs", "table1", row, garbage if row.endswith("add") else _products(garbage))
+        lines = leaderboard(Collection(tmp_path).views).lines
+        cells = {line.encoding: cell for line in lines for cell in line.cells.values()}
+        assert cells["learned"].generalizes.words == cells["rotary"].generalizes.words == (FAILS,)
+        assert cells["learned"].verdict.words == (FAILS,), "theory says truncated:2"
+        assert cells["rotary"].verdict.words == (HOLDS,), "theory does not say what it computes"
 
     def test_written_in_three_ways(self, tmp_path):
         collection = collected(
             tmp_path, ("table1", "table1-learned-add", None), ("table1", "table1-rotary-mul", TRUTH)
         )
-        names = {path.name for path in write_recipes(collection, tmp_path / "tables")}
+        names = {path.name for path in write_tables(collection, RECIPES["table1"], tmp_path / "tables")}
         assert names == {f"{name}.{end}" for name in ("table1", "leaderboard") for end in ("md", "tex", "csv")}
         with (tmp_path / "tables" / "leaderboard.csv").open() as file:
             rows = list(csv.DictReader(file))
         assert len(rows) == 2 * 4, "a line for each length"
         (fourth,) = [row for row in rows if row["task"] == "add" and row["test"] == "D4"]
-        assert (fourth["measured"], fourth["theory_goes_on"], fourth["verdict"]) == ("0", "no", HOLDS)
-        board = leaderboard(collection.views)
-        assert board is not None
-        shown = line(board_table(board), "learned")
+        assert (fourth["measured"], fourth["theory_goes_on"]) == ("0", "no")
+        assert (fourth["goes_on"], fourth["verdict"]) == ("0 of 1 seed", "holds in 1 of 1 seed")
+        shown = line(table(collection, "leaderboard"), "learned")
         assert (shown["layout"], shown["add"], shown["mul"]) == ("padded", "100 / 0", "–")
-        by_length = table_1_by_length(board)
-        assert by_length is not None
-        assert line(by_length, "relative: rotary", "mul") | {"verdict": FAILS, "D2": "100†", "D3": "100"} == line(
-            by_length, "relative: rotary", "mul"
-        )
+        shown = line(table(collection, "table1"), "relative: rotary", "mul")
+        assert (shown["verdict"], shown["D2"], shown["D3"]) == ("holds in 0 of 1 seed", "100†", "100")
 
 
 class TestSums:
     @pytest.mark.parametrize(
         ("computes", "where", "theorem"),
         [
-            (None, "where theory says, and only there", HOLDS),
-            (TRUTH, "nowhere: longer chains are right too", FAILS),
-            (one_wrong_in(5), "elsewhere too", FAILS),
-            (lambda a, b: 0, "not learned yet", UNDECIDED),
+            (None, "where theory says, and only there", "holds in 1 of 1 seed"),
+            (TRUTH, "nowhere: longer chains are right too", "holds in 0 of 1 seed"),
+            (one_wrong_in(5), "elsewhere too", "holds in 0 of 1 seed"),
+            (lambda a, b: 0, "not learned yet", "holds in 0 of 1 seed, 1 undecided"),
         ],
     )
     def test_where_a_model_fails(self, tmp_path, computes, where, theorem):
         collection = collected(tmp_path, ("relative-addition", "relative-addition-rotary-D2", computes))
-        shown = line(addition_table(collection), "rotary", "D2")
+        shown = line(table(collection, "relative-addition"), "rotary", "D2")
         assert (shown["where it fails"], shown["Theorem 3"]) == (where, theorem)
 
     def test_seeds_that_differ_say_so(self, tmp_path):
         fake_run(tmp_path / "runs", "relative-addition", "relative-addition-rotary-D2", None, seed=1)
         fake_run(tmp_path / "runs", "relative-addition", "relative-addition-rotary-D2", TRUTH, seed=2)
-        shown = line(addition_table(Collection(tmp_path)), "rotary", "D2")
+        shown = line(table(Collection(tmp_path), "relative-addition"), "rotary", "D2")
         assert shown["where it fails"].startswith("seeds differ: nowhere")
         assert shown["as windowed:n+1"].endswith("–100)")
 
     def test_claims_and_theorem(self, tmp_path):
         collection = collected(tmp_path, ("relative-addition", "relative-addition-rotary-D3", None))
-        claims = {row[0]: row[2:] for row in claim_table(collection.views).rows}
-        assert claims["Theorem 3, seen chains"] == ("1", "1", "0", "0", HOLDS)
-        assert claims["Theorem 3, longer chains"] == ("1", "1", "0", "0", HOLDS)
-        assert claims["Theorem 3, bound"][:1] == ("1",)
-        theorems = {row[0]: row[2:] for row in theorem_table(collection.views).rows}
-        assert theorems["Theorem 3"] == ("1", "5", "0", "0", HOLDS)
+        claims = judged(claim_table, collection)
+        assert claims["Theorem 3, seen chains"] == (1, 1, 1, 0, 0)
+        assert claims["Theorem 3, longer chains"] == (1, 1, 1, 0, 0)
+        assert claims["Theorem 3, bound"][:2] == (1, 1)
+        theorems = judged(theorem_table, collection)
+        assert theorems["Theorem 3"] == (1, 1, 1, 0, 0)
 
     def test_five_to_twenty(self, tmp_path):
         collection = collected(
@@ -145,11 +159,11 @@ class TestSums:
             ("jelassi-5-20", "jelassi-rotary-D2", TRUTH),
             ("jelassi-5-20", "jelassi-coupled-D2", Hypothesis.parse("truncated:2")),
         )
-        table = jelassi_table(collection)
-        assert line(table, "rotary")["goes on"] == "yes"
-        assert (line(table, "coupled")["D6"], line(table, "coupled")["goes on"]) == ("0", "no")
-        claims = {row[0]: row[2:] for row in claim_table(collection.views).rows}
-        assert claims["Jelassi and others"] == ("2", "1", "1", "0", FAILS)
+        shown = table(collection, "jelassi-5-20")
+        assert line(shown, "rotary")["goes on"] == "1 of 1 seed"
+        assert (line(shown, "coupled")["D6"], line(shown, "coupled")["goes on"]) == ("0", "0 of 1 seed")
+        claims = judged(claim_table, collection)
+        assert claims["Jelassi and others"] == (2, 2, 1, 1, 0)
 
 
 class TestResidues:
@@ -167,35 +181,49 @@ class TestResidues:
             seeds=(1, 2),
         )
         best, second, *_ = candidates(collection.views)
-        assert (best.name, best.agreement.values, best.word) == (name, (100.0, 100.0), HOLDS)
-        assert second.word == FAILS
+        assert (best.name, best.agreement.values, best.fits.words) == (name, (100.0, 100.0), (HOLDS, HOLDS))
+        assert second.fits.refuted
 
     def test_truth_comes_before_its_equals(self, tmp_path):
         collection = collected(tmp_path, ("modular-relative", "relative-modular-rotary-p36", TRUTH))
         found = candidates(collection.views)
         assert found[0].name == "truth"
-        assert {c.name for c in found if c.word == HOLDS} >= {"truth", "truncated:2", "truncated:3"}, (
+        assert {c.name for c in found if c.fits.holds} >= {"truth", "truncated:2", "truncated:3"}, (
             "36 is 6 squared"
         )
 
     def test_theorem_4_speaks_of_relative_positions_too(self, tmp_path):
         rows = (f"relative-modular-rotary-p{p}" for p in (35, 36))
         collection = collected(tmp_path, *(("modular-relative", row, TRUTH) for row in rows))
-        theorems = {row[0]: row[2:] for row in theorem_table(collection.views).rows}
-        assert theorems["Theorem 4, relative"] == ("1", "4", "0", "0", HOLDS), "35 divides no power of 6"
-        assert theorems["Theorem 4"][-1] == theorems["Theorem 5"][-1] == "not tested here"
+        theorems = judged(theorem_table, collection)
+        assert theorems["Theorem 4, relative"] == (1, 1, 1, 0, 0), "35 divides no power of 6"
+        assert theorems["Theorem 4"] == theorems["Theorem 5"] == (0, 0, 0, 0, 0)
+
+    def test_theorem_7_1_speaks_of_relative_positions_too(self, tmp_path):
+        collection = collected(
+            tmp_path,
+            ("modular-relative", "relative-modular-rotary-mul-p16", None),
+            ("modular-relative", "relative-modular-rotary-p36", None),
+        )
+        theorems = judged(theorem_table, collection)
+        assert theorems["Theorem 7 (1), relative"] == theorems["Theorem 4, relative"] == (1, 1, 1, 0, 0)
+        shown = line(table(collection, "modular-relative"), "rotary", "16, products")
+        assert (shown["best candidate"], shown["fits"]) == ("truth", "1 of 1 seed")
+        figure = draw(FIGURES["modular-relative"], collection.views)
+        assert {ax.get_title() for ax in figure.axes} >= {"modulo 36", "modulo 16, products"}
 
     def test_none_fits(self, tmp_path):
         collection = collected(
             tmp_path, ("modular-relative", "relative-modular-rotary-p35", lambda a, b: (3 * a + b) % 35)
         )
-        assert line(modular_table(collection), "rotary")["fits"] == "undecided", "it has not learned residues"
+        shown = line(table(collection, "modular-relative"), "rotary")
+        assert shown["fits"] == "0 of 1 seed, 1 undecided", "it has not learned residues"
 
     def test_none_of_those_that_were_learned(self, tmp_path):
         """Residues are right up to two digits, and off by one beyond them."""
         computed = lambda a, b: (a + b + (max(a, b) >= 36)) % 35  # noqa: E731
         collection = collected(tmp_path, ("modular-relative", "relative-modular-rotary-p35", computed))
-        assert line(modular_table(collection), "rotary")["fits"] == "none fits"
+        assert line(table(collection, "modular-relative"), "rotary")["fits"] == "0 of 1 seed"
 
 
 class TestProducts:
@@ -205,13 +233,13 @@ class TestProducts:
             row = f"relative-multiplication-rotary-{way}-D1..2"
             fake_run(tmp_path / "runs", "multiplication-relative", row, TRUTH, steps=told)
         collection = Collection(tmp_path)
-        shown = line(products_table(collection), "rotary", "sums and carries")
+        shown = line(table(collection, "multiplication-relative"), "rotary", "sums and carries")
         assert [shown[f"{kind} on D3"] for kind in steps] == ["20", "100", "100"]
-        assert line(products_table(collection), "rotary", "at once")["sums on D3"] == "–"
-        claims = {row[0]: row[2:] for row in claim_table(collection.views).rows}
-        assert claims["multiplication, steps"] == ("1", "2", "0", "0", HOLDS)
-        assert claims["multiplication, raw sums"] == ("1", "1", "0", "0", HOLDS)
-        assert claims["multiplication, scratchpad"] == ("1", "1", "0", "0", HOLDS), "its answers are all right"
+        assert line(table(collection, "multiplication-relative"), "rotary", "at once")["sums on D3"] == "–"
+        claims = judged(claim_table, collection)
+        assert claims["multiplication, steps"] == (1, 1, 1, 0, 0)
+        assert claims["multiplication, raw sums"] == (1, 1, 1, 0, 0)
+        assert claims["multiplication, scratchpad"] == (1, 1, 1, 0, 0), "its answers are all right"
 
 
 def test_the_page_has_a_part_for_every_recipe(tmp_path):
@@ -228,7 +256,7 @@ def test_without_runs_there_is_no_part(tmp_path):
 
 def test_chains_are_drawn_as_measured(tmp_path):
     view = fake_run(tmp_path, "relative-addition", "relative-addition-rotary-D2", None)
-    figure = FIGURES["relative-addition-chains"].draw([view])
+    figure = draw(FIGURES["relative-addition-chains"], [view])
     (axes,) = figure.axes
     measured, rule, paper = (list(drawn.get_ydata()) for drawn in axes.lines)
     assert measured == [100, 100, 100, 0, 0, 0], "chains of 3 columns and more are lost after training on D2"

@@ -3,7 +3,7 @@
 import pytest
 from synthetic_runs import record_maker, synthetic_run
 
-from lengthwise.report.figures import FIGURES, save
+from lengthwise.report.figures import FIGURES, draw, save
 from lengthwise.report.page import report_html
 
 CONFIG = {
@@ -44,8 +44,8 @@ def test_verdicts_tables_and_page_are_the_same(views):
 
 def test_figures_are_the_same(views, tmp_path):
     drawn = 0
-    for name, spec in FIGURES.items():
-        pictures = [spec.draw([view]) for view in views]
+    for name, figure in FIGURES.items():
+        pictures = [draw(figure, [view]) for view in views]
         if pictures[0] is not None:
             files = [save(picture, tmp_path / str(k), name)[0] for k, picture in enumerate(pictures)]
             assert files[0].read_bytes() == files[1].read_bytes(), name

@@ -5,8 +5,8 @@ import json
 import torch
 
 from lengthwise.cli import main
+from lengthwise.recipes.presets import paper
 from lengthwise.runs.costs import bench, profile_steps
-from lengthwise.runs.recipes import paper
 
 CPU = torch.device("cpu")
 

@@ -7,14 +7,14 @@ from threading import Barrier
 import pytest
 from rich.console import Console
 
+from lengthwise.recipes import RECIPES, Setting
 from lengthwise.records.files import read_json, write_json
 from lengthwise.records.folder import RunFolder
 from lengthwise.runs import reproduce as module
-from lengthwise.runs.recipes import RECIPES, Setting
-from lengthwise.runs.reproduce import Order, covered, reproduce
+from lengthwise.runs.reproduce import covered, reproduce
 
 RECIPE = RECIPES["modular-addition"]
-ROWS = [row.name for row in RECIPE.rows(Setting())]
+ROWS = [*RECIPE.rows(Setting())]
 FACTS = {"commit": "abc123", "device": "none"}
 FILE = "modular-addition.json"
 
@@ -32,7 +32,8 @@ def trained_at_once(monkeypatch):
 
 
 def noted(row, out):
-    reproduce(RECIPE, Order(only=[row]), out, Console(quiet=True))
+    asked = {"scale": "full", "preset": "fast", "seeds": 1}
+    reproduce(RECIPE.name, RECIPE.runs(Setting(), 1, [row]), out, asked=asked, console=Console(quiet=True))
     return read_json(out / FILE)
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from lengthwise.errors import InputError
 from lengthwise.model.config import ModelConfig
+from lengthwise.recipes import PRESETS, preset
 from lengthwise.runs.config import RunConfig, read_config
-from lengthwise.runs.recipes import PRESETS, preset
 
 
 @pytest.mark.parametrize(

@@ -51,9 +51,9 @@ class Demo:
     """Print the rows as JSON."""
 
     def run(self) -> None:
+        from lengthwise.recipes.presets import demo_configs
         from lengthwise.records.view import RunView
         from lengthwise.report.page import Report
-        from lengthwise.runs.demo import demo_configs
         from lengthwise.runs.launch import train
 
         console = Console(highlight=False, stderr=self.json)

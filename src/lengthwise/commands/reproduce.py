@@ -1,6 +1,7 @@
 """lengthwise reproduce: a table or figure of the paper, by its name."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from lengthwise.errors import InputError
-from lengthwise.runs.recipes import RECIPES, Recipe, Setting, find_recipes
+from lengthwise.recipes import RECIPES, Recipe, Setting, find_recipes
 
 OUT = {("full", "fast"): "runs/full", ("full", "paper"): "runs/paper", ("laptop", "fast"): "runs/laptop"}
 DEFAULT_OUT = "(default: runs/full, runs/laptop, or runs/paper with that preset)"
@@ -56,40 +57,43 @@ class Reproduce:
         out = self.out or Path(OUT[self.scale, self.preset])
         console = Console(highlight=False, stderr=self.json)
         shown = [self._reproduce(recipe, setting, out, console) for recipe in recipes]
-        render(out, console)
+        render(recipes, out, console)
         if self.json:
             print(json.dumps(shown, indent=2))
         return None
 
     def _reproduce(self, recipe: Recipe, setting: Setting, out: Path, console: Console) -> dict[str, Any]:
         from lengthwise.records.view import RunView
-        from lengthwise.report.collection import Collection
-        from lengthwise.report.formats import terminal
-        from lengthwise.report.recipe_tables import tables_of
         from lengthwise.report.run_tables import row_json, row_table
-        from lengthwise.runs.reproduce import Order, reproduce
+        from lengthwise.runs.reproduce import reproduce
 
         small = " (in small)" if setting.laptop else ""
         console.print(f"[bold]{recipe.name}[/]: {escape(recipe.purpose)}{small}", soft_wrap=True)
         seeds = recipe.usual_seeds(setting) if self.seeds is None else self.seeds
-        order = Order(setting=setting, seeds=seeds, only=self.only, device=self.device)
-        views = [RunView(folder) for folder in reproduce(recipe, order, out, console)]
+        asked = {"scale": setting.scale, "preset": setting.preset, "seeds": seeds}
+        runs = recipe.runs(setting, seeds, self.only)
+        folders = reproduce(recipe.name, runs, out, asked=asked, device=self.device, console=console)
+        views = [RunView(folder) for folder in folders]
         console.print(row_table(views))
-        for table in tables_of(recipe.name, Collection(out)).values():
-            for part in terminal(table, console.width):
-                console.print(part)
         return {"recipe": recipe.name, "rows": [row_json(view) for view in views]}
 
 
-def render(out: Path, console: Console) -> None:
-    """Tables, figures and the summary, from the files of all finished runs; not where a library is missing."""
+def render(recipes: Sequence[Recipe], out: Path, console: Console) -> None:
+    """Show the tables of these recipes, and write all tables and figures; not where a library is missing."""
     try:
-        from lengthwise.report.results import write_results
+        from lengthwise.report.results import tables_of, write_results
     except ImportError as error:
         return console.print(
             f"No {error.name} here to draw with: the same command where it is installed draws what was trained",
             soft_wrap=True,
         )
+    from lengthwise.report.collection import Collection
+    from lengthwise.report.formats import terminal
+
+    collection = Collection(out)
+    for table in (table for recipe in recipes for table in tables_of(recipe, collection).values()):
+        for part in terminal(table, console.width):
+            console.print(part)
     written = write_results(out)
     return console.print(f"Tables, figures and summary.json in {out}: {len(written)} files", soft_wrap=True)
 

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from lengthwise.arithmetic import OPERATIONS
 from lengthwise.errors import InputError
+from lengthwise.recipes import preset
 from lengthwise.runs.config import RunConfig, completed
-from lengthwise.runs.recipes import preset
 
 DEFAULT_NAME = "(default: made from task, domain, encoding and seed)"
 

@@ -85,16 +85,6 @@ class Collection:
         return records_frame(self.views, recipes)
 
     @cached_property
-    def final(self) -> "pl.DataFrame":
-        """Exact match after training in `percent`: a line for each run, domain and reference."""
-        import polars as pl  # noqa: PLC0415
-
-        asked = pl.col("last") & (pl.col("metric") == "exact") & (pl.col("mode") == "forced")
-        found = self.frame.filter(asked & pl.col("correct").is_not_null())
-        once = found.unique(["run", "domain", "reference"], keep="last", maintain_order=True)
-        return once.with_columns((100 * pl.col("share")).alias("percent"))
-
-    @cached_property
     def notes(self) -> dict[str, dict[str, Any]]:
         """What each recipe took: OUT/NAME.json."""
         return notes(self.folder)

@@ -6,17 +6,21 @@ from functools import cached_property
 from statistics import fmean
 
 from lengthwise.arithmetic import Domain
-from lengthwise.records.schema import TRUTH
-from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
+from lengthwise.recipes import Recipe, of_rows
+from lengthwise.recipes.claims import Tally, generalizes, mark, mark_verdict, tally
 from lengthwise.records.view import RunView
-from lengthwise.report.beyond import Spread, agreements, average, goes_on
+from lengthwise.report.answers import LONGER, TRAINED, Spread, Spreads, answers, right
+from lengthwise.report.collection import Collection
 from lengthwise.report.formats import TextTable
-from lengthwise.report.run_tables import learned
 from lengthwise.report.tables import short_percent
 from lengthwise.report.words import positions_label
 from lengthwise.theory.rules import TABLE_1_ENCODINGS
 
-PREFIX = "table1-"
+MARKS = {True: "yes", False: "no", None: "–"}
+DATA_COLUMNS = (
+    *("encoding", "layout", "task", "trained_on", "test", "seeds", "measured", "lowest", "highest"),
+    *("theory_goes_on", "goes_on", "verdict"),
+)
 
 
 @dataclass(frozen=True)
@@ -24,39 +28,25 @@ class Cell:
     """An encoding on a task: its seeds."""
 
     views: tuple[RunView, ...]
-
-    @cached_property
-    def within(self) -> Spread:
-        """Right answers on what it was trained on."""
-        return Spread(tuple(learned(view) for view in self.views))
-
-    @cached_property
-    def beyond(self) -> Spread:
-        """The average over longer lengths."""
-        found = (average(agreements(view)) for view in self.views)
-        return Spread(tuple(value for value in found if value is not None))
+    within: Spread
+    """Right answers on what it was trained on."""
+    beyond: Spread
+    """The average over longer lengths."""
+    by_domain: dict[str, Spread]
 
     @cached_property
     def mark(self) -> bool | None:
-        """Table 1's: whether theory says that it goes on to longer operands."""
-        first = self.views[0]
-        return first.spec.predictions([max(first.spec.longer(), key=lambda domain: domain.length)])[0].generalizes
+        """Table 1's: whether theory says that it generalizes to longer operands."""
+        return mark(self.views[0])
 
     @cached_property
-    def measured(self) -> str:
-        """`holds` where it does go on."""
-        return goes_on(self.views)
+    def generalizes(self) -> Tally:
+        return tally(map(generalizes, self.views))
 
-    @property
-    def word(self) -> str | None:
-        """The verdict on the mark; none where theory makes none."""
-        if self.mark is None or self.measured == UNDECIDED:
-            return None if self.mark is None else UNDECIDED
-        return HOLDS if self.mark == (self.measured == HOLDS) else FAILS
-
-    def at(self, domain: str) -> Spread:
-        found = (view.final_counts.get((domain, TRUTH)) for view in self.views)
-        return Spread(tuple(100 * measured.share for measured in found if measured is not None))
+    @cached_property
+    def verdict(self) -> Tally | None:
+        """On the mark; none where theory makes none."""
+        return None if self.mark is None else tally(map(mark_verdict, self.views))
 
 
 @dataclass(frozen=True)
@@ -90,18 +80,25 @@ class Leaderboard:
 
 def leaderboard(views: Sequence[RunView]) -> Leaderboard | None:
     """From the runs of the recipe `table1`; None where there are none."""
+    found = right(answers(views))
+    within, beyond = (Spreads(found.filter(part=part), "row") for part in (TRAINED, LONGER))
+    by_domain = Spreads(found, "row", "domain")
     grouped: dict[tuple[str, str], dict[str, list[RunView]]] = {}
     for view in views:
-        if view.name.startswith(PREFIX) and view.spec.longer():
-            grouped.setdefault((view.encoding, view.layout), {}).setdefault(str(view.task), []).append(view)
-    if not grouped:
-        return None
+        grouped.setdefault((view.encoding, view.layout), {}).setdefault(str(view.task), []).append(view)
     tasks = sorted({task for cells in grouped.values() for task in cells}, key=_task_order)
+
+    def cell(seeds: Sequence[RunView]) -> Cell:
+        row = seeds[0].row
+        tested = {str(domain): by_domain[row, str(domain)] for domain in seeds[0].tests}
+        return Cell(tuple(seeds), within[row,], beyond[row,], tested)
+
     lines = [
-        Line(*place, {task: Cell(tuple(cells[task])) for task in tasks if task in cells})
+        Line(*place, {task: cell(cells[task]) for task in tasks if task in cells})
         for place, cells in grouped.items()
     ]
-    return Leaderboard(tuple(tasks), tuple(sorted(lines, key=lambda line: (-line.score, line.label))))
+    ranked = sorted(lines, key=lambda line: (-line.score, line.label))
+    return Leaderboard(tuple(tasks), tuple(ranked)) if ranked else None
 
 
 def _task_order(task: str) -> tuple[bool, bool, str]:
@@ -109,52 +106,37 @@ def _task_order(task: str) -> tuple[bool, bool, str]:
     return "%" in task, task.startswith("mul"), task
 
 
-LEGEND = (
-    "Percent of right answers on the training domain / on average over all longer lengths: the mean over seeds, "
-    "in brackets the lowest and highest. Theory is Table 1's mark, whether it goes on to longer operands, and the "
-    "verdict on it: a model goes on if it is right on 99 % of every longer length. A seed that has not "
-    "learned has no say, and more than half must have."
-)
-MARKS = {True: "yes", False: "no", None: "–"}
-MEASURED = {HOLDS: "yes", FAILS: "no", UNDECIDED: "undecided"}
-DATA_COLUMNS = (
-    "encoding",
-    "layout",
-    "task",
-    "trained_on",
-    "test",
-    "seeds",
-    "measured",
-    "lowest",
-    "highest",
-    "theory_goes_on",
-    "goes_on",
-    "verdict",
-)
+def _of(collection: Collection, recipe: Recipe) -> Leaderboard | None:
+    return leaderboard(of_rows(recipe.rows, collection.views))
 
 
-def board_table(board: Leaderboard) -> TextTable:
+def board_table(collection: Collection, recipe: Recipe) -> TextTable | None:
+    board = _of(collection, recipe)
+    if board is None:
+        return None
     columns = [column for task in board.tasks for column in (task, f"{task}: theory")]
-    lines = [(line.label, line.layout, short_percent(line.score), *_cells(board, line)) for line in board.lines]
+    lines = [
+        (
+            *(line.label, line.layout, short_percent(line.score)),
+            *(text for task in board.tasks for text in _measured_and_theory(line.cells.get(task))),
+        )
+        for line in board.lines
+    ]
     title = "Encodings, the best beyond training first"
     return TextTable(title, ("encoding", "layout", "beyond", *columns), tuple(lines), words=2)
 
 
-def _cells(board: Leaderboard, line: Line) -> list[str]:
-    shown: list[str] = []
-    for task in board.tasks:
-        cell = line.cells.get(task)
-        shown += ["–", "–"] if cell is None else [f"{cell.within} / {cell.beyond}", _theory(cell)]
-    return shown
+def _measured_and_theory(cell: Cell | None) -> tuple[str, str]:
+    if cell is None:
+        return "–", "–"
+    verdict = "" if cell.verdict is None else f", {cell.verdict.counted}"
+    return f"{cell.within} / {cell.beyond}", f"{MARKS[cell.mark]}{verdict}"
 
 
-def _theory(cell: Cell) -> str:
-    return MARKS[cell.mark] if cell.word is None else f"{MARKS[cell.mark]}, {cell.word}"
-
-
-def table_1_by_length(board: Leaderboard) -> TextTable | None:
+def table_1_by_length(collection: Collection, recipe: Recipe) -> TextTable | None:
     """The rows of the paper's Table 1, length by length."""
-    chosen = board.paper_lines()
+    board = _of(collection, recipe)
+    chosen = {} if board is None else board.paper_lines()
     cells = [(family, task, cell) for family, line in chosen.items() for task, cell in line.cells.items()]
     if not cells:
         return None
@@ -170,33 +152,26 @@ def table_1_by_length(board: Leaderboard) -> TextTable | None:
 def _at(cell: Cell, test: Domain) -> str:
     """† where the length was trained on."""
     trained = any(part.length == test.length for part in cell.views[0].train.parts)
-    return f"{cell.at(str(test))}{'†' if trained else ''}"
+    return f"{cell.by_domain[str(test)]}{'†' if trained else ''}"
 
 
 def _words(cell: Cell) -> tuple[str, str, str]:
-    return MARKS[cell.mark], MEASURED[cell.measured], cell.word or "–"
+    verdict = "–" if cell.verdict is None else str(cell.verdict)
+    return MARKS[cell.mark], cell.generalizes.counted, verdict
 
 
-def data_table(board: Leaderboard) -> TextTable:
+def board_table_data(collection: Collection, recipe: Recipe) -> TextTable | None:
     """A line for each encoding, task and length, with all digits."""
+    board = _of(collection, recipe)
     lines = [
-        _data(line, task, cell, str(domain))
-        for line in board.lines
+        (
+            *(line.encoding, line.layout, task, str(cell.views[0].train), test),
+            " ".join(str(view.seed) for view in cell.views),
+            *(f"{number:.6g}" for number in (spread.mean, spread.lowest, spread.highest)),
+            *_words(cell),
+        )
+        for line in (board.lines if board else ())
         for task, cell in line.cells.items()
-        for domain in cell.views[0].tests
+        for test, spread in cell.by_domain.items()
     ]
-    return TextTable("Encodings by task and length", DATA_COLUMNS, tuple(lines))
-
-
-def _data(line: Line, task: str, cell: Cell, test: str) -> tuple[str, ...]:
-    spread = cell.at(test)
-    return (
-        line.encoding,
-        line.layout,
-        task,
-        str(cell.views[0].train),
-        test,
-        " ".join(str(view.seed) for view in cell.views),
-        *(f"{number:.6g}" for number in (spread.mean, spread.lowest, spread.highest)),
-        *_words(cell),
-    )
+    return TextTable("Encodings by task and length", DATA_COLUMNS, tuple(lines)) if lines else None

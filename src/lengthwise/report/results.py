@@ -1,41 +1,48 @@
 """Results as files: tables, figures and the summary of a folder of finished runs."""
 
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
+from lengthwise.recipes import RECIPES, Recipe, catalogue
 from lengthwise.records.files import replace_file, write_json
 from lengthwise.report.collection import Collection
-from lengthwise.report.figures import FIGURES
-from lengthwise.report.figures.style import save
+from lengthwise.report.figures import FIGURES, draw, save
 from lengthwise.report.formats import TextTable, csv_text, latex, markdown
-from lengthwise.report.paper import LEGEND, TABLES, PaperTable, paper_table, summary
-from lengthwise.report.recipe_tables import RECIPE_WORDS, table_for_programs, tables_of
+from lengthwise.report.paper import summary
 
 
 def write_results(out: Path) -> list[Path]:
     """OUT/tables, OUT/figures and OUT/summary.json; equal runs give equal files."""
     collection = Collection(out)
-    of_paper = [paper_table(collection, name) for name in TABLES]
-    write_json(out / "summary.json", summary(collection, of_paper))
-    tables = [path for table in of_paper for path in write_table(table, out / "tables")]
-    tables += write_recipes(collection, out / "tables")
+    write_json(out / "summary.json", summary(collection))
+    tables = [path for recipe in RECIPES.values() for path in write_tables(collection, recipe, out / "tables")]
     return [out / "summary.json", *tables, *write_figures(collection, out / "figures")]
 
 
-def write_table(table: PaperTable, folder: Path) -> list[Path]:
-    """NAME.md and NAME.tex to read, NAME.csv with a line for each cell; nothing where no run is."""
-    if table.cells.is_empty():
-        return []
-    return _write_texts(folder, table.name, table.reading(), LEGEND, table.data())
+def tables_of(recipe: Recipe, collection: Collection, *, data: bool = False) -> dict[str, TextTable]:
+    """By the name of their files, none of a recipe that has no run yet; those that programs read, where they are
+    others, with `data`: a table's function has that one beside it, by its name and `_data`."""
+    found: dict[str, TextTable] = {}
+    for name, maker in recipe.tables.items():
+        module, _, function = maker.partition(".")
+        makers = vars(import_module(f"lengthwise.report.{module}"))
+        table = (makers.get(f"{function}_data") if data else None) or makers[function]
+        made = table(collection, recipe)
+        found |= {} if made is None else {name: made}
+    return found
 
 
-def write_recipes(collection: Collection, folder: Path) -> list[Path]:
-    """The tables of recipes on encodings and on long operands that have been run."""
-    written: list[Path] = []
-    for recipe, words in RECIPE_WORDS.items():
-        for name, table in tables_of(recipe, collection).items():
-            written += _write_texts(folder, name, table, words, table_for_programs(recipe, name, collection))
-    return written
+def write_tables(collection: Collection, recipe: Recipe, folder: Path) -> list[Path]:
+    """NAME.md and NAME.tex to read, NAME.csv for programs."""
+    section = catalogue()["sections"].get(recipe.section, {})
+    words = " ".join(part["words"] for part in (recipe.words, section) if "words" in part)
+    data = tables_of(recipe, collection, data=True)
+    return [
+        path
+        for name, reading in tables_of(recipe, collection).items()
+        for path in _write_texts(folder, name, reading, words, data[name])
+    ]
 
 
 def _write_texts(folder: Path, name: str, reading: TextTable, words: str, data: TextTable) -> list[Path]:
@@ -45,18 +52,11 @@ def _write_texts(folder: Path, name: str, reading: TextTable, words: str, data: 
         "csv": csv_text(data),
     }
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
     for ending, text in texts.items():
-        path = folder / f"{name}.{ending}"
-        replace_file(path, partial(Path.write_text, data=text))
-        written.append(path)
-    return written
+        replace_file(folder / f"{name}.{ending}", partial(Path.write_text, data=text))
+    return [folder / f"{name}.{ending}" for ending in texts]
 
 
 def write_figures(collection: Collection, folder: Path) -> list[Path]:
-    written: list[Path] = []
-    for spec in FIGURES.values():
-        figure = spec.draw(collection.views)
-        if figure is not None:
-            written += save(figure, folder, spec.name)
-    return written
+    drawn = ((name, draw(figure, collection.views)) for name, figure in FIGURES.items())
+    return [path for name, picture in drawn if picture is not None for path in save(picture, folder, name)]

@@ -1,186 +1,169 @@
 """docs/results.md: every table, figure and verdict of a results folder on one page, from records alone."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from lengthwise.records.verdicts import GATE, TOLERANCE
-from lengthwise.report.budgets import budget_table, remarks
-from lengthwise.report.claims import claim_table
+import polars as pl
+from jinja2 import ChainableUndefined, Environment, PackageLoader
+
+from lengthwise.recipes import RECIPES, Figure, Recipe, catalogue, of_rows
+from lengthwise.recipes.claims import Decide, Tally, modulus_divides, tally
+from lengthwise.records.verdicts import FAILS, GATE, HOLDS, TOLERANCE, UNDECIDED, combined
+from lengthwise.report.answers import LONGER, Spread, answers
 from lengthwise.report.collection import Collection
-from lengthwise.report.far import far_summary, far_tables
-from lengthwise.report.figures import FIGURES, FigureSpec
-from lengthwise.report.figures.far_catalogue import FAR
-from lengthwise.report.figures.relative_catalogue import RELATIVE
 from lengthwise.report.formats import TextTable, markdown
-from lengthwise.report.paper import LEGEND, TABLES, PaperTable, paper_table, summary
-from lengthwise.report.recipe_tables import PARTS, part_tables
-from lengthwise.report.regularization import grids
+from lengthwise.report.paper import paper_tables, summary
+from lengthwise.report.recipe_tables import budget_table, regularization_grid
+from lengthwise.report.results import tables_of
 from lengthwise.report.tables import short_percent
-from lengthwise.report.theorems import formula_gap, theorem_table
+from lengthwise.theory.accuracy import truncation_error
 
-INTRODUCTION = """\
-# Results
-
-The tables and figures of Xu, Zhao, Zhang, Yang (ACL 2025), trained anew, with exact theory beside every number.
-This page is written by `make results` from the records in `results/`; `lengthwise reproduce NAME` makes those.
-Model sizes are the paper's, and so are training domains, but for the moduli that are primed with shorter operands:
-lengths that training held are marked †. Optimizer, batch, schedule, width and number of samples are ours. The
-runs shown here are of version 0.1: tuned on seed 0, and modular addition again on what its seed 1 had shown. So
-these tables are not of seeds that nobody had looked at; [protocol.md](protocol.md) tells how those that follow are
-made. What is missing is named."""
-
-VERDICTS = f"""\
-A model is first asked whether it learned what it was trained on: {100 * GATE:g} % of its own domain, as the lower
-end of a 95 % interval. If not, all its verdicts are *undecided*. A prediction *holds* on a length if the model
-answers as the predicted function does on {100 * (1 - TOLERANCE):g} % of problems (lower end of the interval) and
-*fails* if it surely does not. A theorem holds if it holds on every length of every run it speaks of."""
-
-GRID = (
-    "Agreement with theory beyond the training lengths, in %, and in brackets the accuracy on the training domain:"
-)
-
-RELATIVE_WORDS = """\
-What the paper only cites: every number here is the mean of seeds that nothing was tuned on, in brackets the lowest
-and highest, none picked. [relative.md](relative.md) says what is run and how."""
-
-FAR_WORDS = """\
-Models that were trained on short operands and tested on operands many times longer: the right answers in %, by
-digits of the longer operand. Random operands are scored in one pass over all problems, and where it says so by
-real decoding of some; the special sets are sums with one short operand, with a carry through the whole number, and
-with carries at every other digit. [thousand.md](thousand.md) says what is run, and why it works or fails."""
-
-PAIRS_WORDS = """\
-On average over all pairs of operand lengths outside the trained square of `abacus-100`"""
-
-BUDGETS = """\
-How each recipe was trained, and the seconds it took from start to end, evaluation included. A run that another
-recipe had trained before is not trained again. Two rates are Muon's and AdamW's."""
+VERDICT_COLUMNS = ("rows", "runs", HOLDS, FAILS, UNDECIDED, "rows that hold in all seeds")
 
 
 def results_page(folder: Path, page: Path) -> str:
-    """The page's text. Pictures are linked from where the page stands."""
+    """The page's text: results.md.jinja, filled in. Pictures are linked from where the page stands."""
     collection = Collection(folder)
-    tables = [paper_table(collection, name) for name in TABLES]
-    pictures = os.path.relpath(folder / "figures", page.parent)
-    sections = [
-        INTRODUCTION,
-        _numbers(collection, tables),
-        _section("Theorems", VERDICTS, markdown(theorem_table(collection.views)), _formula(collection)),
-        _section("Other claims", markdown(claim_table(collection.views))),
-        _tables(collection, tables),
-        _figures(folder, pictures),
-        *_relative(collection, folder, pictures),
-        *_far(collection, folder, pictures),
-        _section(
-            "Budgets", BUDGETS, markdown(budget_table(collection)), remarks(collection), _unfinished(collection)
-        ),
-    ]
-    return "\n\n".join(sections) + "\n"
+    tables, found = paper_tables(collection), summary(collection)
+
+    def shown(section: str) -> list[Recipe]:
+        recipes = (recipe for recipe in RECIPES.values() if recipe.section == section)
+        return [recipe for recipe in recipes if of_rows(recipe.rows, collection.views)]
+
+    def drawn(recipe: Recipe) -> list[Figure]:
+        return [figure for figure in recipe.figures if (folder / "figures" / f"{figure.name}.svg").exists()]
+
+    text = _template().render(
+        here=os.path.relpath(folder, page.parent),
+        summary=found,
+        numbers=numbers_table(found),
+        missing=dict.fromkeys(f"{t.recipe.name} {', '.join(t.missing)}" for t in tables if t.missing),
+        tuned=(folder / "tuning.csv").exists(),
+        gate=100 * GATE,
+        agreement=100 * (1 - TOLERANCE),
+        theorems=theorem_table(collection),
+        theorem_rows=theorem_rows(collection),
+        formula_gap=formula_gap(collection),
+        far_off=far_off(collection),
+        claims=claim_table(collection),
+        sections=catalogue()["sections"],
+        tables=tables,
+        grid_of=lambda family: regularization_grid(collection, RECIPES["regularization"], family),
+        recipes=RECIPES.values(),
+        shown=shown,
+        drawn=drawn,
+        tables_of=lambda recipe: tables_of(recipe, collection),
+        outside=found.get("abacus-100", {}).get("outside"),
+        budgets=budget_table(collection),
+        notes=collection.notes,
+        unfinished=collection.unfinished,
+    )
+    return text.rstrip("\n") + "\n"
 
 
-def _unfinished(collection: Collection) -> str:
-    """So that no seed goes missing without a word."""
-    told = ", ".join(f"{name} ({status})" for name, status in collection.unfinished.items())
-    return f"Not finished, and in no table or figure: {told}." if told else ""
+def _template() -> Any:
+    place = PackageLoader("lengthwise.report", "")
+    jinja = Environment(loader=place, trim_blocks=True, lstrip_blocks=True, undefined=ChainableUndefined)
+    jinja.filters |= {"markdown": markdown, "short": short_percent, "points": _points}
+    return jinja.get_template("results.md.jinja")
 
 
-def _section(title: str, *parts: str) -> str:
-    return "\n\n".join([f"## {title}", *(part for part in parts if part)])
-
-
-def _numbers(collection: Collection, tables: list[PaperTable]) -> str:
+def numbers_table(found: dict[str, Any]) -> TextTable:
     """How far measurement is from exact theory."""
-    found = summary(collection, tables)
-    rows = [_deviation_line(name, table, table["wall_seconds"]) for name, table in found["tables"].items()]
-    rows.append(_deviation_line("all", found, None))
-    columns = ("table", "cells", "our deviation", "the paper's", "seconds")
-    missing = dict.fromkeys(f"{t.spec.recipe} {', '.join(t.missing)}" for t in tables if t.missing)
-    return _section(
-        "In numbers",
-        "The mean distance of a measured cell from exact theory, in percentage points. The paper's own cells are "
-        "held against the same exact theory. Seconds are those of all seeds of both tables of a recipe.",
-        markdown(TextTable("", columns, tuple(rows))),
-        "Rows not trained yet: " + "; ".join(missing) + "." if missing else "",
-    )
+    lines = [_distances(name, table) for name, table in [*found["tables"].items(), ("all", found)]]
+    columns = ("table", "cells", "our deviation", "worst seed", "the paper's", "seeds", "seconds")
+    return TextTable("In numbers", columns, tuple(lines))
 
 
-def _formula(collection: Collection) -> str:
-    gap = formula_gap(collection.views)
-    if gap is None:
-        return ""
-    return (
-        "Theorem 5 also gives the accuracy on longer operands by a formula, as an approximation. On the lengths "
-        f"tested here it is at most {short_percent(gap)} points from the exact one."
-    )
-
-
-def _deviation_line(name: str, found: dict[str, Any], seconds: float | None) -> tuple[str, ...]:
-    deviations = (found["mean_abs_deviation"], found["paper_mean_abs_deviation"])
+def _distances(name: str, found: dict[str, Any]) -> tuple[str, ...]:
+    worst, seconds = found.get("worst_seed"), found.get("wall_seconds")
     return (
         name,
         str(found["cells"]),
-        *("–" if value is None else f"{value:.2f}" for value in deviations),
+        _points(found["mean_abs_deviation"]),
+        "–" if worst is None else f"{_points(worst['mean_abs_deviation'])} (seed {worst['seed']})",
+        _points(found["paper_mean_abs_deviation"]),
+        f"{found.get('seeds', '–')}{' or more' if found.get('seeds_differ') else ''}",
         "–" if seconds is None else f"{seconds:.0f}",
     )
 
 
-def _tables(collection: Collection, tables: list[PaperTable]) -> str:
-    """Both tables of a recipe, then its grid."""
-    shown, parts = grids(collection), []
-    for table in tables:
-        if not table.cells.is_empty():
-            parts += [f"### {table.spec.title}", _deviation(table), markdown(table.reading())]
-        if table.spec.truncated and table.spec.recipe in shown:
-            grid = shown[table.spec.recipe]
-            parts += [f"**Regularization**: {grid.title}. {GRID}", markdown(grid)]
-    return _section("Tables", LEGEND, *parts)
+def _points(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
 
 
-def _deviation(table: PaperTable) -> str:
-    """Rows that are not counted are named."""
-    count, apart = len(table.deviations), ", ".join(table.apart)
-    mean = short_percent(sum(table.deviations) / count) if count else "–"
-    told = f"`{table.name}`: {count} cells, {mean} points from theory on average."
-    return told + (f" Shown apart and not counted: {apart}." if apart else "")
+def verdicts_by_row(recipe: Recipe, decide: Decide, collection: Collection) -> dict[str, dict[int, str]]:
+    """What every seed of each row that decides a claim says of it."""
+    found: dict[str, dict[int, str]] = {}
+    for run, words in decide(of_rows(recipe.claim_rows or recipe.rows, collection.views)):
+        found.setdefault(run.row, {})[run.seed] = combined(words) or UNDECIDED
+    return found
 
 
-def _figures(folder: Path, pictures: str) -> str:
-    others = [spec for spec in FIGURES.values() if spec not in FAR and spec not in RELATIVE]
-    return _section("Figures", *_drawn(others, folder, pictures))
+def _theorems() -> list[tuple[str, Recipe]]:
+    """In the order of their numbers."""
+    return sorted(
+        ((source, recipe) for recipe in RECIPES.values() for source in recipe.theorems), key=lambda x: x[0]
+    )
 
 
-def _relative(collection: Collection, folder: Path, pictures: str) -> list[str]:
-    """A part for each recipe on encodings and relative positions that has been run."""
-    parts: list[str] = []
-    for recipe, part in PARTS.items():
-        tables = part_tables(recipe, collection)
-        if tables:
-            parts += [f"### {part.title}", part.words, *map(markdown, tables.values())]
-            parts += [
-                _picture(spec, pictures) for spec in _there([FIGURES[name] for name in part.figures], folder)
-            ]
-    return [_section("Relative positions", RELATIVE_WORDS, *parts)] if parts else []
+def theorem_table(collection: Collection) -> TextTable:
+    lines = [_verdict_line(source, recipe, recipe.theorems[source], collection) for source, recipe in _theorems()]
+    return TextTable("Theorems", ("theorem", "what it says", *VERDICT_COLUMNS), tuple(lines), words=2)
 
 
-def _far(collection: Collection, folder: Path, pictures: str) -> list[str]:
-    """What is not the paper's: operands far longer than trained; nothing where no such run is."""
-    tables = [f"**{table.title}**\n\n{markdown(table)}" for table in far_tables(collection)]
-    if not tables:
-        return []
-    outside = far_summary(collection).get("abacus-100", {}).get("outside")
-    told = f"{PAIRS_WORDS}: {short_percent(outside)} % of sums are right." if outside is not None else ""
-    return [_section("Far beyond training", FAR_WORDS, *tables, told, *_drawn(FAR, folder, pictures))]
+def claim_table(collection: Collection) -> TextTable:
+    lines = [
+        _verdict_line(source, recipe, decide, collection)
+        for recipe in RECIPES.values()
+        for source, decide in recipe.claims.items()
+    ]
+    return TextTable("Other claims", ("where", "what it says", *VERDICT_COLUMNS), tuple(lines), words=2)
 
 
-def _drawn(specs: Sequence[FigureSpec], folder: Path, pictures: str) -> list[str]:
-    return [f"### {spec.title}\n\n{_picture(spec, pictures)}" for spec in _there(specs, folder)]
+def _verdict_line(source: str, recipe: Recipe, decide: Decide, collection: Collection) -> tuple[str, ...]:
+    rows = [tally(seeds.values()) for seeds in verdicts_by_row(recipe, decide, collection).values()]
+    runs = Tally(tuple(word for row in rows for word in row.words))
+    hold = f"{sum(row.holds for row in rows)} of {len(rows)}" if rows else "not tested here"
+    counts = (len(rows), len(runs.words), *(runs.count(word) for word in (HOLDS, FAILS, UNDECIDED)))
+    return (source, recipe.words["says"][source], *map(str, counts), hold)
 
 
-def _there(specs: Sequence[FigureSpec], folder: Path) -> list[FigureSpec]:
-    return [spec for spec in specs if (folder / "figures" / f"{spec.name}.svg").exists()]
+def theorem_rows(collection: Collection) -> TextTable:
+    """Rows by seeds: the verdict on each theorem."""
+    lines = [
+        (source, row, ", ".join(f"{seed} {word}" for seed, word in seeds.items()), str(tally(seeds.values())))
+        for source, recipe in _theorems()
+        for row, seeds in verdicts_by_row(recipe, recipe.theorems[source], collection).items()
+    ]
+    return TextTable("Theorems by row", ("theorem", "row", "by seed", "verdict"), tuple(lines), words=3)
 
 
-def _picture(spec: FigureSpec, pictures: str) -> str:
-    return f"![{spec.alt}]({pictures}/{spec.name}.svg)\n\n{spec.caption}"
+def formula_gap(collection: Collection) -> float | None:
+    """How far Theorem 5's own formula is from exact accuracies, in points, where it is furthest."""
+    gaps = [
+        float(100 * abs(prediction.paper - prediction.accuracy))
+        for view in of_rows(RECIPES["modular-addition"].rows, collection.views)
+        if not modulus_divides(view)
+        for prediction in view.spec.predictions()
+        if prediction.paper is not None and prediction.accuracy is not None
+    ]
+    return max(gaps, default=None)
+
+
+def far_off(collection: Collection) -> Spread | None:
+    """Corollary 2 as far as records tell: answers to longer sums, in percent of each length and run, that equal
+    the truncated sum and are therefore off by 10^n or more."""
+    views = of_rows(RECIPES["addition"].rows, collection.views)
+    bounded = {
+        (view.name, str(domain))
+        for view in views
+        for domain in view.spec.longer()
+        if truncation_error(view.task, view.train.length, domain).least >= view.task.base**view.train.length
+    }
+    found = answers(views).filter(pl.col("reference") == pl.col("hypothesis"), part=LONGER)
+    lines: Iterable[tuple[str, str, float]] = found["run", "domain", "percent"].iter_rows()
+    percents = tuple(percent for run, domain, percent in lines if (run, domain) in bounded)
+    return Spread(percents) if percents else None

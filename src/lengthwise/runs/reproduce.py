@@ -1,9 +1,8 @@
-"""Running a recipe: its rows as stacks into run folders, and a note of what it took."""
+"""Training the runs of a recipe: as stacks into run folders, and a note of what it took."""
 
 import math
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,40 +10,40 @@ from rich.console import Console
 
 from lengthwise.records.files import file_lock, read_json, write_json
 from lengthwise.records.folder import RunFolder
+from lengthwise.runs.config import RunConfig
 from lengthwise.runs.launch import Job, train_jobs
-from lengthwise.runs.recipes import Recipe, Setting
 
 
-@dataclass(frozen=True, kw_only=True)
-class Order:
-    """How a recipe is to be run."""
-
-    setting: Setting = field(default_factory=Setting)
-    seeds: int = 1
-    only: Sequence[str] = ()
-    device: str = "auto"
-
-
-def reproduce(recipe: Recipe, order: Order, out: Path, console: Console) -> list[RunFolder]:
-    """Train what is not trained yet. OUT/NAME.json tells the runs and the seconds that training them took."""
-    runs = recipe.runs(order.setting, order.seeds, order.only)
-    jobs = [Job(run.config, RunFolder(out / "runs" / run.name)) for run in runs]
+def reproduce(
+    name: str,
+    runs: Mapping[str, RunConfig],
+    out: Path,
+    *,
+    asked: Mapping[str, Any],
+    device: str = "auto",
+    console: Console,
+) -> list[RunFolder]:
+    """Train what is not trained yet of a recipe's runs, by their names. OUT/NAME.json notes the runs, the seconds
+    that training them took, and what was `asked`: scale, preset and number of seeds."""
+    jobs = [Job(config, RunFolder(out / "runs" / run)) for run, config in runs.items()]
     unfinished = any(job.folder.status() != "done" for job in jobs)
     start = time.time()
     try:
-        return train_jobs(jobs, device=order.device, console=console)
+        return train_jobs(jobs, device=device, console=console)
     finally:
         span = [[round(start, 1), round(time.time(), 1)]] if unfinished else []
-        _note(recipe, order, out, [job.folder for job in jobs], span)
+        _note(name, [job.folder for job in jobs], out, asked, span)
 
 
-def _note(recipe: Recipe, order: Order, out: Path, folders: Sequence[RunFolder], span: list[list[float]]) -> None:
+def _note(
+    name: str, folders: Sequence[RunFolder], out: Path, asked: Mapping[str, Any], span: list[list[float]]
+) -> None:
     """A call that goes on with what an earlier one began, or trains other rows beside it, adds to its note."""
     there = [folder for folder in folders if (folder.path / "environment.json").exists()]
     if not there:
         return
     environment = there[0].environment()
-    path = out / f"{recipe.name}.json"
+    path = out / f"{name}.json"
     with file_lock(path):
         before = _with_spans(read_json(path)) if path.exists() else {}
         spans = [*before.get("spans", []), *span]
@@ -52,10 +51,9 @@ def _note(recipe: Recipe, order: Order, out: Path, folders: Sequence[RunFolder],
             path,
             {
                 **before,
-                "recipe": recipe.name,
-                "scale": order.setting.scale,
-                "preset": order.setting.preset,
-                "seeds": max(order.seeds, before.get("seeds", 0)),
+                "recipe": name,
+                **asked,
+                "seeds": max(asked["seeds"], before.get("seeds", 0)),
                 "runs": list(dict.fromkeys([*before.get("runs", []), *(folder.name for folder in there)])),
                 "spans": spans,
                 "wall_seconds": round(before.get("earlier_seconds", 0.0) + covered(spans), 1),

@@ -7,9 +7,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from lengthwise.records.schema import TRUTH
-from lengthwise.records.verdicts import FAILS, GATE
+from lengthwise.records.verdicts import GATE
 from lengthwise.records.view import RunView
-from lengthwise.report.beyond import Candidate, candidates
 from lengthwise.report.figures.style import COLOURS, heat_map, small_multiples
 from lengthwise.report.leaderboard import leaderboard
 from lengthwise.report.queries import (
@@ -20,6 +19,7 @@ from lengthwise.report.queries import (
     encoding_name,
     grouped,
 )
+from lengthwise.report.recipe_tables import Candidate, candidates, modulus_words
 
 SHOWN_CANDIDATES = 3
 """Of each encoding, so many of the best."""
@@ -89,7 +89,7 @@ def candidate_grid(views: Sequence[RunView]) -> Figure | None:
     """A panel for each modulus: candidates by encodings, agreement on longer operands."""
     found = {
         name: {encoding: candidates(seeds.views) for encoding, seeds in grouped(runs.views, encoding_name).items()}
-        for name, runs in grouped(views, lambda view: f"modulo {view.task.modulus}").items()
+        for name, runs in grouped(views, lambda view: f"modulo {modulus_words(view.task)}").items()
     }
 
     def paint(axes: Axes, columns: Mapping[str, Sequence[Candidate]]) -> None:
@@ -112,8 +112,8 @@ def _shown(columns: Mapping[str, Sequence[Candidate]]) -> list[str]:
 
 
 def encodings_by_task(views: Sequence[RunView]) -> Figure | None:
-    """Left, what was trained on; right, the average over longer lengths, with Table 1's marks; a frame where the
-    measurement says otherwise."""
+    """Left, what was trained on; right, the average over longer lengths, with Table 1's marks; a frame where some
+    seed contradicts the mark and none agrees."""
     board = leaderboard(views)
     if board is None:
         return None
@@ -126,7 +126,7 @@ def encodings_by_task(views: Sequence[RunView]) -> Figure | None:
         texts = {place: f"{value:.1f}{marks[place]}" for place, value in values.items()}
         heat_map(axes, values, labels, board.tasks, texts=texts)
         for (label, task), cell in cells.items():
-            if beyond and cell.word == FAILS:
+            if beyond and cell.verdict is not None and cell.verdict.refuted:
                 corner = board.tasks.index(task) - 0.47, labels.index(label) - 0.44
                 axes.add_patch(Rectangle(corner, 0.94, 0.88, fill=False, edgecolor=COLOURS[1], linewidth=1.2))
 

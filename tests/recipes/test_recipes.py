@@ -3,16 +3,19 @@
 import json
 import sys
 from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 
 import pytest
-from rich.console import Console
+from training import train
 
 from lengthwise.cli import main
 from lengthwise.errors import InputError
 from lengthwise.model.config import SIZES
+from lengthwise.recipes import RECIPES, Recipe, Setting, catalogue, find_recipes, row_names
+from lengthwise.report.collection import Collection
 from lengthwise.runs.build import stack_key
-from lengthwise.runs.recipes import RECIPES, Recipe, Row, Setting, find_recipes
-from lengthwise.runs.reproduce import Order, covered, reproduce
+from lengthwise.runs.reproduce import covered
 
 FULL, PAPER, LAPTOP = Setting(), Setting(preset="paper"), Setting(scale="laptop")
 
@@ -37,7 +40,7 @@ PACKED = {
     "table1": (68, 52),
     "relative-addition": (16, 10),
     "jelassi-5-20": (16, 8),
-    "modular-relative": (14, 14),
+    "modular-relative": (16, 16),
     "multiplication-relative": (28, 14),
     "coupled-1000": (1, 1),
     "coupled-200": (1, 1),
@@ -51,16 +54,48 @@ PACKED = {
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
 def test_every_recipe_has_rows_of_distinct_names(recipe, setting):
     runs = recipe.runs(setting, seeds=2)
-    assert len(runs) == 2 * len(recipe.rows(setting)) == len({run.name for run in runs})
+    assert len(runs) == 2 * len(recipe.rows(setting))
     first = recipe.first_seed
-    assert {run.config.seed for run in runs} == {first, first + 1}
-    assert all(run.name.endswith(f"-s{run.config.seed}") and "/" not in run.name for run in runs)
+    assert {config.seed for config in runs.values()} == {first, first + 1}
+    assert all(name.endswith(f"-s{config.seed}") and "/" not in name for name, config in runs.items())
+
+
+def test_the_catalogue_speaks_of_every_recipe_and_of_nothing_else():
+    assert list(catalogue()["recipes"]) == list(RECIPES)
+    sections = catalogue()["sections"]
+    for recipe in RECIPES.values():
+        assert recipe.section is None or recipe.section in sections
+        assert (recipe.section is None) == (not recipe.tables), "tables are shown in a section"
+        assert [*recipe.words.get("says", {})] == [*recipe.theorems, *recipe.claims]
+    for entry in catalogue()["figures"]:
+        assert {*entry["of"], *([entry["recipe"]] if "recipe" in entry else [])} <= RECIPES.keys()
+    owned = [figure.name for recipe in RECIPES.values() for figure in recipe.figures]
+    assert len(owned) == len(set(owned)) == sum(len(entry["of"]) for entry in catalogue()["figures"])
+
+
+def test_what_the_catalogue_names_is_there():
+    makers = {f"report.{maker}" for recipe in RECIPES.values() for maker in recipe.tables.values()}
+    drawers = {f"report.figures.{figure.drawn_by}" for recipe in RECIPES.values() for figure in recipe.figures}
+    for name in makers | drawers:
+        module, _, function = name.rpartition(".")
+        assert callable(getattr(import_module(f"lengthwise.{module}"), function)), name
+
+
+def test_every_run_in_the_repository_is_of_a_recipe_s_row():
+    """A run is shown by its row: one of no row would go missing without a word."""
+    rows = {name for recipe in RECIPES.values() for name in row_names(recipe.rows)}
+    collection = Collection(Path(__file__).parent.parent.parent / "results")
+    assert len(collection.rows) > 200
+    assert {*collection.rows} <= rows
+    for name, note in collection.notes.items():
+        listed = {run.rpartition("-s")[0] for run in note["runs"]}
+        assert listed <= row_names(RECIPES[name].rows), name
 
 
 @pytest.mark.parametrize("recipe", PACKED)
 def test_rows_pack_into_stacks(recipe):
     runs = RECIPES[recipe].runs(FULL, seeds=1)
-    assert (len(runs), len({stack_key(run.config) for run in runs})) == PACKED[recipe]
+    assert (len(runs), len({stack_key(config) for config in runs.values()})) == PACKED[recipe]
 
 
 def test_rows_of_equal_name_are_equal_in_every_recipe():
@@ -68,24 +103,24 @@ def test_rows_of_equal_name_are_equal_in_every_recipe():
     for setting in (FULL, PAPER, LAPTOP):
         configs: dict[str, object] = {}
         for recipe in RECIPES.values():
-            for row in recipe.rows(setting):
-                assert configs.setdefault(row.name, row.config) == row.config, row.name
+            for name, config in recipe.rows(setting).items():
+                assert configs.setdefault(name, config) == config, name
 
 
 def test_training_domains_and_sizes_are_the_papers():
-    rows = {row.name: row.config for recipe in RECIPES.values() for row in recipe.rows(PAPER)}
+    rows = {name: row for recipe in RECIPES.values() for name, row in recipe.rows(PAPER).items()}
     assert rows["modular-addition-p150"].train == "D1..4"
     assert {rows[f"modular-addition-p{p}"].train for p in (50, 51, 100, 101, 151, 200, 201)} == {"D4"}
     assert rows["addition-D6+D7"].data.samples == 120_000
     assert rows["addition-D5+D6"].data.samples == 100_000
     for name, size in (("multiplication-D2", "micro"), ("multiplication-D3", "mini"), ("addition-D4", "mini")):
         for setting in (PAPER, FULL):
-            model = next(row.config.model for row in RECIPES[name.split("-")[0]].rows(setting) if row.name == name)
+            model = RECIPES[name.split("-")[0]].rows(setting)[name].model
             assert (model.layers, model.heads, model.width) == tuple(SIZES[size].values())
 
 
 def test_seed_0_is_for_tuning_alone():
-    assert {run.name for run in RECIPES["digit-dynamics"].runs(FULL, seeds=0)} == {
+    assert {*RECIPES["digit-dynamics"].runs(FULL, seeds=0)} == {
         "dynamics-D4-s0",
         "dynamics-D5-s0",
         "dynamics-D4+D5-s0",
@@ -93,8 +128,7 @@ def test_seed_0_is_for_tuning_alone():
 
 
 def test_only_chooses_rows():
-    (run,) = RECIPES["addition"].runs(FULL, seeds=1, only=["addition-D5"])
-    assert run.name == "addition-D5-s101"
+    assert [*RECIPES["addition"].runs(FULL, seeds=1, only=["addition-D5"])] == ["addition-D5-s101"]
     with pytest.raises(InputError, match=r"no row 'D5': allowed are addition-D4, .*addition-D6\+D7$"):
         RECIPES["addition"].runs(FULL, seeds=1, only=["D5"])
 
@@ -136,29 +170,31 @@ def tiny(name: str) -> Recipe:
         "evaluation": {"problems": 20, "interim_problems": 20, "dependence": False, "dynamics": False},
     }
     return replace(
-        recipe, rows=lambda setting: [Row(row.name, row.config.changed(**changes)) for row in recipe.rows(setting)]
+        recipe,
+        rows=lambda setting: {
+            name: row.changed(**changes if setting.laptop else {}) for name, row in recipe.rows(setting).items()
+        },
     )
 
 
 @pytest.mark.parametrize("name", ["modular-addition", "packing", "counterexample"])
 def test_a_recipe_is_run_once_and_added_to(name, tmp_path):
-    recipe, console = tiny(name), Console(quiet=True)
-    order = Order(setting=LAPTOP, device="cpu")
-    folders = reproduce(recipe, order, tmp_path, console)
+    recipe = tiny(name)
+    folders = train(recipe, tmp_path, LAPTOP)
     assert {folder.status() for folder in folders} == {"done"}
     note = json.loads((tmp_path / f"{name}.json").read_text())
-    assert note["runs"] == [f"{row.name}-s{recipe.first_seed}" for row in recipe.rows(LAPTOP)]
+    assert note["runs"] == [f"{row}-s{recipe.first_seed}" for row in recipe.rows(LAPTOP)]
     assert note["wall_seconds"] > 0
     assert (note["scale"], note["preset"], note["seeds"]) == ("laptop", "fast", 1)
-    reproduce(recipe, order, tmp_path, console)
+    train(recipe, tmp_path, LAPTOP)
     assert json.loads((tmp_path / f"{name}.json").read_text()) == note, "nothing was left to train"
 
 
 def test_a_second_seed_adds_to_the_note(tmp_path):
-    recipe, console = tiny("modular-addition"), Console(quiet=True)
-    reproduce(recipe, Order(setting=LAPTOP, device="cpu"), tmp_path, console)
+    recipe = tiny("modular-addition")
+    train(recipe, tmp_path, LAPTOP)
     first = json.loads((tmp_path / "modular-addition.json").read_text())
-    reproduce(recipe, Order(setting=LAPTOP, seeds=2, device="cpu"), tmp_path, console)
+    train(recipe, tmp_path, LAPTOP, seeds=2)
     both = json.loads((tmp_path / "modular-addition.json").read_text())
     assert both["wall_seconds"] > first["wall_seconds"]
     assert (len(both["runs"]), both["seeds"]) == (4, 2)
@@ -189,6 +225,6 @@ def test_rows_trained_side_by_side_are_not_counted_twice():
 
 
 def test_the_first_seed_is_higher_where_lower_ones_were_looked_at():
-    names = [run.name for run in RECIPES["coupled-1000"].runs(Setting(), 3)]
+    names = [*RECIPES["coupled-1000"].runs(Setting(), 3)]
     assert names == ["coupled-1000-s61", "coupled-1000-s62", "coupled-1000-s63"]
-    assert [run.config.seed for run in RECIPES["coupled-1000"].runs(Setting(), 0)] == [0]
+    assert [*RECIPES["coupled-1000"].runs(Setting(), 0)] == ["coupled-1000-s0"]

@@ -1,17 +1,17 @@
 """Recipes of long operands: their rows as intended, and two steps of each through training and measuring."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
-from rich.console import Console
+from training import train
 
 from lengthwise.cli import main
+from lengthwise.recipes import RECIPES, Setting
+from lengthwise.recipes.long_operands import ENCODINGS
 from lengthwise.records.view import RunView
 from lengthwise.runs.build import build, stack_key, training_data
-from lengthwise.runs.recipes import RECIPES, Setting
-from lengthwise.runs.recipes.long_encodings import ROWS
-from lengthwise.runs.reproduce import Order, reproduce
 
 FULL, LAPTOP = Setting(), Setting(scale="laptop")
 FAR = ("coupled-1000", "coupled-200", "abacus-100", "long-encodings", "multiplication-upward")
@@ -22,7 +22,7 @@ HARDLY = {
 
 
 def rows(name, setting=FULL):
-    return {row.name: row.config for row in RECIPES[name].rows(setting)}
+    return RECIPES[name].rows(setting)
 
 
 def tiny(config):
@@ -30,6 +30,11 @@ def tiny(config):
     few = {"decoded": 3, "anatomy": 3, "pairs": 1}
     asked = {option: count for option, count in few.items() if getattr(config.evaluation, option)}
     return config.changed(**HARDLY, evaluation={"problems": 3, "interim_problems": 3, **asked})
+
+
+def tiny_recipe(name):
+    small = {row: tiny(config) for row, config in rows(name, LAPTOP).items()}
+    return replace(RECIPES[name], rows=lambda setting: small)
 
 
 @pytest.mark.parametrize("setting", [FULL, LAPTOP], ids=["full", "laptop"])
@@ -49,8 +54,8 @@ def test_a_thousand_is_three_seeds_in_one_stack():
     assert recipe.seeds == 3
     runs = recipe.runs(FULL, recipe.seeds)
     first = recipe.first_seed
-    assert [run.config.seed for run in runs] == [first, first + 1, first + 2]
-    assert len({stack_key(run.config) for run in runs}) == 1
+    assert [config.seed for config in runs.values()] == [first, first + 1, first + 2]
+    assert len({stack_key(config) for config in runs.values()}) == 1
     (config,) = rows("coupled-1000").values()
     assert [str(domain) for domain in config.test_domains] == ["D20", "D50", "D100", "D200", "D500", "D1000"]
     assert (config.train, config.evaluation.problems, config.evaluation.decoded) == ("D1..20", 1_000, 100)
@@ -71,16 +76,12 @@ def test_the_encodings_differ_in_nothing_else():
         for config in rows("long-encodings").values()
     }
     assert len(same) == 1
-    assert {config.encoding for config in rows("long-encodings").values()} == set(ROWS.values())
+    assert {config.encoding for config in rows("long-encodings").values()} == set(ENCODINGS.values())
 
 
 @pytest.mark.parametrize("name", FAR)
 def test_two_steps_of_every_row(name, tmp_path):
-    recipe = RECIPES[name]
-    small = type(recipe)(
-        name, "", lambda setting: [row._replace(config=tiny(row.config)) for row in recipe.rows(setting)]
-    )
-    folders = reproduce(small, Order(setting=LAPTOP, device="cpu"), tmp_path, Console(quiet=True))
+    folders = train(tiny_recipe(name), tmp_path, LAPTOP)
     for folder in folders:
         view = RunView(folder)
         found = {(r.metric.partition(":")[0], r.mode) for r in view.at(2)}
@@ -93,22 +94,16 @@ def test_two_steps_of_every_row(name, tmp_path):
 
 
 def test_decoded_answers_of_every_tested_length(tmp_path):
-    (row,) = RECIPES["coupled-1000"].rows(LAPTOP)
-    small = RECIPES["coupled-1000"]
-    small = type(small)("coupled-1000", "", lambda setting: [row._replace(config=tiny(row.config))])
-    (folder,) = reproduce(small, Order(setting=LAPTOP, device="cpu"), tmp_path, Console(quiet=True))
+    (config,) = rows("coupled-1000", LAPTOP).values()
+    (folder,) = train(tiny_recipe("coupled-1000"), tmp_path, LAPTOP)
     records = [r for r in RunView(folder).records if (r.metric, r.mode) == ("exact", "decoded")]
-    assert [r.domain for r in records] == [str(domain) for domain in row.config.test_domains]
+    assert [r.domain for r in records] == [str(domain) for domain in config.test_domains]
     assert {(r.step, r.total) for r in records} == {(2, 3)}, "after training alone"
 
 
 def test_a_recipe_has_a_number_of_seeds_of_its_own(tmp_path, monkeypatch, capsys):
-    recipe = RECIPES["coupled-1000"]
-    small = [row._replace(config=tiny(row.config)) for row in recipe.rows(LAPTOP)]
-    monkeypatch.setitem(
-        RECIPES, "coupled-1000", type(recipe)("coupled-1000", "", lambda setting: small, seeds=recipe.seeds)
-    )
-    monkeypatch.setattr("lengthwise.commands.reproduce.render", lambda out, console: None)
+    monkeypatch.setitem(RECIPES, "coupled-1000", tiny_recipe("coupled-1000"))
+    monkeypatch.setattr("lengthwise.commands.reproduce.render", lambda recipes, out, console: None)
     common = ["reproduce", "coupled-1000", "--json", "--out"]
     laptop = [str(tmp_path / "laptop"), "--scale", "laptop"]
     for arguments, count in (([str(tmp_path / "own")], 3), (laptop, 1)):

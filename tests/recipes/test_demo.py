@@ -5,9 +5,9 @@ import json
 import pytest
 
 from lengthwise.commands.demo import Demo, row_verdict
-from lengthwise.runs import demo
+from lengthwise.recipes import presets
+from lengthwise.recipes.presets import DEMO_ENCODINGS, DEMO_TASKS, demo_configs
 from lengthwise.runs.build import stack_key
-from lengthwise.runs.demo import ENCODINGS, TASKS, demo_configs
 from lengthwise.theory.rules import generalization_mark
 
 
@@ -32,7 +32,7 @@ def test_it_is_table_1_in_miniature():
 def test_sums_of_one_encoding_are_one_stack():
     keys = [stack_key(config) for config in demo_configs()]
     sums = [key for key, config in zip(keys, demo_configs(), strict=True) if config.task != "mul"]
-    assert len(set(sums)) == len(ENCODINGS) and len(sums) == 3 * len(ENCODINGS)
+    assert len(set(sums)) == len(DEMO_ENCODINGS) and len(sums) == 3 * len(DEMO_ENCODINGS)
 
 
 class _Word:
@@ -57,7 +57,7 @@ def test_the_verdict_on_a_row(words, expected):
 def two_steps(monkeypatch):
     """The same eight models, hardly trained."""
     configs = [config.changed(training={"steps": 2}, evaluation={"problems": 20}) for config in demo_configs()]
-    monkeypatch.setattr(demo, "demo_configs", lambda: configs)
+    monkeypatch.setattr(presets, "demo_configs", lambda: configs)
 
 
 def test_it_prints_one_table_and_then_its_rows_as_json(two_steps, tmp_path, capsys):
@@ -65,12 +65,12 @@ def test_it_prints_one_table_and_then_its_rows_as_json(two_steps, tmp_path, caps
     printed = capsys.readouterr().out
     assert "3 digits" in printed and printed.count("undecided") >= 5 and "lengthwise ask" in printed
     rows = [line.split()[:2] for line in printed.splitlines() if line.strip().startswith(("absolute", "relative"))]
-    assert [row[1] for row in rows if row[0] == "absolute"] == list(TASKS)
+    assert [row[1] for row in rows if row[0] == "absolute"] == list(DEMO_TASKS)
     assert f"open {tmp_path / 'report.html'}" in printed.replace("\n", "") and (tmp_path / "report.html").exists()
 
     Demo(out=tmp_path, json=True).run()  # the runs are done: nothing is trained again
     rows = json.loads(capsys.readouterr().out)
-    assert [(row["encoding"], row["task"]) for row in rows] == [(e, t) for e in ENCODINGS for t in TASKS]
+    assert [(row["encoding"], row["task"]) for row in rows] == [(e, t) for e in DEMO_ENCODINGS for t in DEMO_TASKS]
     first = rows[0]["rows"][2]
     assert first["domain"] == "D3" and first["hypothesis"] == "truncated:2" and first["accuracy"] == "0"
     assert first["verdict"] == "undecided" and first["measured"]["total"] == 20

@@ -1,0 +1,192 @@
+"""Controls beside the paper's tables: questions that nobody chose, the paper's data and hyperparameters, training
+sets that show too little, packing, what answer digits depend on, and regularization."""
+
+import random
+
+from lengthwise.recipes import paper
+from lengthwise.recipes.claims import OPPOSITE, Words, each, last, others
+from lengthwise.recipes.presets import Setting, Tuning, fast, full_scale, small
+from lengthwise.recipes.recipe import FRESH_SEED, FRESH_SEEDS, Recipe, Rows
+from lengthwise.records.schema import TRUTH
+from lengthwise.records.verdicts import UNDECIDED, judge
+from lengthwise.records.view import RunView
+from lengthwise.runs.config import RunConfig
+
+COUNT, LAPTOP_COUNT = 20, 2
+DRAW = 2025
+"""What the questions are drawn by. It was committed before any of them was trained."""
+BASES, MODULI, LENGTHS = range(4, 17), range(3, 251), {"add": range(2, 6), "mul": range(2, 4)}
+
+# One row of each table.
+CONTROLLED = ("addition-D4", "modular-addition-p101", "multiplication-D3", "modular-multiplication-p51")
+LAPTOP_CONTROLLED = ("addition-D1+D2", "modular-addition-p35")
+SAMPLES, LAPTOP_SAMPLES = 100_000, 500
+SECONDS = 150
+"""Of training for each row as printed: ten minutes in all."""
+
+# What a row is called, and what it is trained on.
+COUNTEREXAMPLES = {"D4-lead6": "D4[lead>=6]", "D1..9": "D1..9"}
+LAPTOP_COUNTEREXAMPLES = {"D2-lead3": "D2[lead>=3]", "D1..3": "D1..3"}
+
+PACKING_TUNING = Tuning(steps=4_000)
+PACKINGS = ("lines", "concatenated")
+
+INTERVENED = (
+    *("addition-D4", "addition-D4+D5", "multiplication-D2"),
+    *("modular-addition-p100", "modular-addition-p101", "modular-addition-p150"),
+    *("modular-multiplication-p100", "modular-multiplication-p101"),
+)
+LAPTOP_INTERVENED = ("addition-D1+D2", "modular-addition-p35", "modular-addition-p36")
+
+DROPOUT, DECAY = (0.0, 0.1, 0.2), (0.0, 0.05, 0.3)
+LAPTOP_DROPOUT, LAPTOP_DECAY = (0.0, 0.2), (0.0, 0.3)
+LAPTOP_REGULARIZED = ("add", "add%35")
+
+
+def question_rows(setting: Setting) -> Rows:
+    """Each is trained as `lengthwise train TASK --train Dn --base B` does it, with no other option."""
+    draws = random.Random(DRAW)
+    drawn = [_question(draws, setting) for _ in range(LAPTOP_COUNT if setting.laptop else COUNT)]
+    return {f"questions-{k:02}": config for k, config in enumerate(drawn, start=1)}
+
+
+def _question(draws: random.Random, setting: Setting) -> RunConfig:
+    """Sum or product, with a modulus or without, a base and a length: each alike, independently."""
+    operation, modular = draws.choice(sorted(LENGTHS)), draws.choice([False, True])
+    base, modulus, length = draws.choice(BASES), draws.choice(MODULI), draws.choice(LENGTHS[operation])
+    task = f"{operation}%{modulus}" if modular else operation
+    if setting.laptop:
+        return small(task, "D2").changed(base=4)
+    return fast(task).changed(train=f"D{length}", base=base)
+
+
+def fixed_samples_rows(setting: Setting) -> Rows:
+    """Nine tenths of the samples are trained on, 90,000 as in the paper. What is fixed cannot be made sparse."""
+    data = {"samples": LAPTOP_SAMPLES if setting.laptop else SAMPLES, "sparse": 0.0}
+    return {f"fixed-samples-{name}": config.changed(data=data) for name, config in _controlled(setting).items()}
+
+
+def as_printed_rows(setting: Setting) -> Rows:
+    if setting.laptop:
+        found = _controlled(setting)
+    else:
+        printed = _controlled(Setting(preset="paper"))
+        found = {name: config.changed(training={"seconds": SECONDS}) for name, config in printed.items()}
+    return {f"as-printed-{name}": config for name, config in found.items()}
+
+
+def _controlled(setting: Setting) -> Rows:
+    rows = paper.table_rows(setting)
+    return {name: rows[name] for name in (LAPTOP_CONTROLLED if setting.laptop else CONTROLLED)}
+
+
+def counterexample_rows(setting: Setting) -> Rows:
+    """The row B4 is the one of the addition tables."""
+    named = LAPTOP_COUNTEREXAMPLES if setting.laptop else COUNTEREXAMPLES
+    both_long = "addition-B2" if setting.laptop else "addition-B4"
+    rows = {f"counterexample-{name}": paper.sums(setting, train) for name, train in named.items()}
+    return {**rows, both_long: paper.addition_rows(setting)[both_long]}
+
+
+def packing_rows(setting: Setting) -> Rows:
+    """In the layout of the paper's example, `123+45=168`, where problems differ in length."""
+    run = small("add", "D1+D2") if setting.laptop else full_scale(setting, "add", "D1..4", "D1..9", PACKING_TUNING)
+    return {f"packing-{way}": run.changed(layout="plain", data={"packing": way}) for way in PACKINGS}
+
+
+def intervened_rows(setting: Setting) -> Rows:
+    chosen = LAPTOP_INTERVENED if setting.laptop else INTERVENED
+    return {name: config for name, config in paper.table_rows(setting).items() if name in chosen}
+
+
+def _representatives() -> list[RunConfig]:
+    """A row for each table. The grid is ours, so it starts from the preset `fast` whatever was asked for."""
+    sums, products = (Tuning(steps=steps, evaluate_every=1_000) for steps in (2_000, 4_000))
+    return [
+        full_scale(Setting(), "add", "D4", "D1..9", sums),
+        full_scale(Setting(), "add%101", "D1..4", "B1..9", sums, answer_width=3),
+        full_scale(Setting(), "mul", "D2", "D1..9", products, size="micro"),
+        full_scale(Setting(), "mul%51", "D3", "B1..9", products, answer_width=3),
+    ]
+
+
+def regularization_rows(setting: Setting) -> Rows:
+    if setting.laptop:
+        starts = [small(task, "D1+D2") for task in LAPTOP_REGULARIZED]
+        dropouts, decays = LAPTOP_DROPOUT, LAPTOP_DECAY
+    else:
+        starts, dropouts, decays = _representatives(), DROPOUT, DECAY
+    return {
+        f"regularization-{start.task.replace('%', '-mod-')}-dropout{dropout:g}-decay{decay:g}": start.changed(
+            model={"dropout": dropout}, training={"weight_decay": decay}
+        )
+        for start in starts
+        for dropout in dropouts
+        for decay in decays
+    }
+
+
+def top_digit_stuck(run: RunView) -> Words:
+    """Trained where digit n + 1 is always 1, a model does not write the 0 that shorter operands need there."""
+    if not any(part.lead for part in run.train.parts):
+        return []
+    n = run.train.length
+    shorter = {str(domain) for domain in run.tests if domain.length < n}
+    top = last(run, lambda r: (r.metric, r.reference) == (f"digit:{n + 1}", TRUTH) and r.domain in shorter)
+    return [judge(others(counts), run.converged) for counts in top]
+
+
+def both_long_is_not_enough(run: RunView) -> Words:
+    """Trained on Bn, a model misses some sums one digit shorter: it never saw an empty top digit."""
+    if {part.kind for part in run.train.parts} != {"B"}:
+        return []
+    shorter = run.final_counts[f"D{run.train.length - 1}", TRUTH]
+    return [OPPOSITE[judge(shorter, run.converged) or UNDECIDED]]
+
+
+def all_lengths_learned(run: RunView) -> Words:
+    return [verdict.word for verdict in run.verdicts()] if len(run.train.parts) > 1 else []
+
+
+def unread_digits_dead(run: RunView) -> Words:
+    """Changing an operand digit above those that matter changes no answer digit."""
+    longest = max(run.tests, key=lambda domain: domain.length)
+    if run.spec.predicted_hypothesis(longest) is None:
+        return []
+    above = digits_that_matter(run)
+    dead = last(run, lambda r: r.metric.startswith("depends:") and int(r.metric.split(":")[2]) > above)
+    return [judge(others(counts), run.converged) for counts in dead]
+
+
+def digits_that_matter(run: RunView) -> int:
+    """n, or the least k with p dividing base^k where that is less."""
+    task, n = run.task, run.train.length
+    if task.modulus is None:
+        return n
+    return next((k for k in range(1, n) if task.base**k % task.modulus == 0), n)
+
+
+QUESTIONS = Recipe("questions", question_rows, first_seed=FRESH_SEED)
+FIXED_SAMPLES = Recipe("fixed-samples", fixed_samples_rows, FRESH_SEEDS, FRESH_SEED)
+AS_PRINTED = Recipe("as-printed", as_printed_rows, first_seed=FRESH_SEED)
+COUNTEREXAMPLE = Recipe(
+    "counterexample",
+    counterexample_rows,
+    FRESH_SEEDS,
+    FRESH_SEED,
+    claims={
+        "counterexample": each(top_digit_stuck),
+        "B4": each(both_long_is_not_enough),
+        "capacity": each(all_lengths_learned),
+    },
+)
+PACKING = Recipe("packing", packing_rows)
+DEPENDENCE = Recipe(
+    "dependence",
+    intervened_rows,
+    FRESH_SEEDS,
+    FRESH_SEED,
+    claims={"dependence": each(unread_digits_dead)},
+    claim_rows=paper.table_rows,
+)
+REGULARIZATION = Recipe("regularization", regularization_rows)

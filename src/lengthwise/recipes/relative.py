@@ -1,0 +1,293 @@
+"""Positional encodings: Table 1 and every encoding on its tasks, and what the paper says of relative positions.
+
+These experiments are ours, so they start from Muon and fresh problems whatever preset was asked for.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from lengthwise.recipes.claims import (
+    OPPOSITE,
+    Decide,
+    Words,
+    agreements,
+    as_predicted,
+    chains_seen,
+    chains_unseen,
+    each,
+    generalizes,
+    last,
+    mark_verdict,
+    modulus_divides,
+    others,
+)
+from lengthwise.recipes.long_operands import POSITION_ONLY_TUNING, position_only
+from lengthwise.recipes.presets import SMALL_RELATIVE, Setting, Tuning, muon, small
+from lengthwise.recipes.recipe import Recipe, Rows
+from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Measured, judge
+from lengthwise.records.view import RunView
+from lengthwise.runs.config import RunConfig
+from lengthwise.theory.encodings import encoding_facts, layout_facts
+from lengthwise.theory.rules import TABLE_1_ENCODINGS, window_bound
+
+DISTANCE = ("rotary", "alibi", "t5", "shaw", "fire")
+"""Encodings that see distances between tokens: digits stand alike in the layout `aligned` alone."""
+RELATIVE, LAPTOP_RELATIVE = (*DISTANCE, "abacus", "coupled"), ("rotary", "coupled")
+"""The last two number digits by their significance, so that they stand alike in any layout."""
+# What theory takes for granted, that attention knows positions alone, made true: sums have such rows too.
+POSITION_ONLY = "coupled-by-place"
+OF_SUMS = (*RELATIVE, POSITION_ONLY)
+
+SEEDS = 3
+# Attention that cannot grow too sharp carries further; nothing needs ignoring, so there is no dropout.
+SHAPE: dict[str, Any] = {"normalized_attention": True}
+LAPTOP_TRAINING: dict[str, Any] = {"steps": 1_200, "batch": 48, "learning_rate": 1e-3, "weight_decay": 0.1}
+# Hundreds of runs that are read by length: digit by digit they would fill tens of megabytes.
+MEASURED: dict[str, Any] = {"details": False, "problems": 2_000}
+
+
+def run(task: str, train: str, test: str, encoding: str, tuning: Tuning, **changes: Any) -> RunConfig:
+    """At full scale."""
+    start = muon(task, "micro").changed(train=train, test=test, encoding=encoding, evaluation=MEASURED, **changes)
+    return tuning.applied(start).changed(model=SHAPE)
+
+
+def laptop_run(task: str, train: str, test: str, encoding: str, **changes: Any) -> RunConfig:
+    start = small(task, train, test).changed(encoding=encoding, **changes)
+    return start.changed(model=SMALL_RELATIVE, training=LAPTOP_TRAINING)
+
+
+SUMS_TUNING = Tuning(steps=2_000, batch=128, dropout=0.0, evaluate_every=1_000)
+
+
+def sums(train: str, test: str, name: str) -> RunConfig:
+    """With an encoding, or by one layer of position-only attention, as in the recipes of long operands."""
+    if name != POSITION_ONLY:
+        return run("add", train, test, name, SUMS_TUNING)
+    start = position_only("coupled", train, test, POSITION_ONLY_TUNING, width=128, context=132)
+    return start.changed(evaluation=MEASURED)
+
+
+# Decay and positions that outweigh tokens let absolute positions ignore digits they never saw.
+# Residues are learned far sooner where short operands are as frequent as long ones.
+TABLE_1_TUNING = Tuning(
+    steps=2_500, batch=128, decay=0.3, position_std=1.2, sampling="balanced", evaluate_every=1_250
+)
+# Products and residues modulo 101 take more steps, and are not learned to the end under dropout.
+HARDER = replace(TABLE_1_TUNING, dropout=0.0, decay=0.1)
+TABLE_1_TUNINGS = {
+    "add": TABLE_1_TUNING,
+    "mul": replace(HARDER, steps=4_000, evaluate_every=2_000),
+    "add%100": TABLE_1_TUNING,
+    "add%101": replace(HARDER, steps=6_000, evaluate_every=3_000),
+}
+ENCODINGS = (
+    *("none", "learned", "sinusoidal", *DISTANCE, "abacus", "coupled"),
+    *("randomized:fire", "randomized:rotary"),
+)
+# In base 6, 36 divides a power of the base and 35 does not; products are in base 4.
+LAPTOP_ENCODINGS, LAPTOP_TASKS = ("learned", "rotary", "coupled"), ("add", "mul", "add%36", "add%35")
+
+
+def table1_rows(setting: Setting) -> Rows:
+    """Every encoding on four tasks under one protocol.
+
+    Each is trained in its natural layout, and those that see distances in `padded` too, where digits do not stand
+    alike and Theorem 3 says nothing. Products are trained on up to two digits, all that a small model learns in
+    the budget, sums on up to four.
+    """
+    natural = {name: (name, None) for name in (LAPTOP_ENCODINGS if setting.laptop else ENCODINGS)}
+    padded = {} if setting.laptop else {f"{name}-padded": (name, "padded") for name in DISTANCE}
+    return {
+        f"table1-{name}-{task}".replace("%", "-mod-").replace(":", "-"): _table1(setting, *positions, task)
+        for name, positions in (natural | padded).items()
+        for task in (LAPTOP_TASKS if setting.laptop else TABLE_1_TUNINGS)
+    }
+
+
+def _table1(setting: Setting, encoding: str, layout: str | None, task: str) -> RunConfig:
+    """Answers as wide as the widest, a product's: those of one budget then train as one program.
+
+    Not so where digits stand aligned. There a digit of a sum that lies further up than operands reach would find
+    the answer's own lowest digits at the distances at which all others find the operands'.
+    """
+    width = 4 if setting.laptop else 8
+    aligned = (layout or encoding_facts(encoding).layout) == "aligned"
+    answer_width = width + 1 if aligned and task != "mul" else 2 * width
+    changes = {"layout": layout, "data": {"operand_width": width, "answer_width": answer_width}}
+    if setting.laptop:
+        # Regularized as for absolute positions: what all encodings share has to let those ignore unseen digits.
+        return small(task, "D1..2", "D1..4").changed(encoding=encoding, model=SHAPE, **changes)
+    train = "D1..2" if task == "mul" else "D1..4"
+    return run(task, train, "D1..8", encoding, TABLE_1_TUNINGS[task], **changes)
+
+
+def addition_rows(setting: Setting) -> Rows:
+    """Sums of exactly n digits, tested upward and by carry chain."""
+    encodings, lengths = (LAPTOP_RELATIVE, (2, 3)) if setting.laptop else (OF_SUMS, (3, 4))
+    # The paper's window and the rule's, of either length: rows of one encoding then train as one program.
+    windows = tuple(f"windowed:{n}" for n in sorted({w for n in lengths for w in (n, n + 1)}))
+    return {
+        f"relative-addition-{encoding}-D{n}": (
+            laptop_run("add", f"D{n}", "D1..5", encoding) if setting.laptop else sums(f"D{n}", "D1..10", encoding)
+        ).changed(evaluation={"chains": True, "hypotheses": windows})
+        for encoding in encodings
+        for n in lengths
+    }
+
+
+def jelassi_rows(setting: Setting) -> Rows:
+    """What Jelassi et al. report of encoders, asked of a decoder: trained on five digits, does it add twenty?"""
+    encodings, domains = (LAPTOP_RELATIVE, ("D2", "D1..2")) if setting.laptop else (OF_SUMS, ("D5", "D1..5"))
+    return {
+        f"jelassi-{name}-{train}": (
+            laptop_run("add", train, "D1..6", name) if setting.laptop else sums(train, "D1..20", name)
+        )
+        for name in encodings
+        for train in domains
+    }
+
+
+RESIDUES_TUNING = Tuning(steps=3_000, batch=128, decay=0.1, sampling="balanced", evaluate_every=1_500)
+# Where all digits count, and for products, twice the steps are needed, and dropout keeps a model from learning it
+# to the end.
+HARDER_RESIDUES = replace(RESIDUES_TUNING, steps=6_000, dropout=0.0, evaluate_every=3_000)
+RESIDUES_TUNINGS = {"add%100": RESIDUES_TUNING, "add%101": HARDER_RESIDUES, "mul%100": HARDER_RESIDUES}
+# The last digits, the first ones, digits n apart alike (with 1 the sum of digits), a sum that loses carries.
+KINDS = ("truncated", "leading", "folded", "windowed")
+
+
+def modular_rows(setting: Setting) -> Rows:
+    """Residues of longer sums: theory does not say what is learned modulo 101, so a search does. Products modulo
+    100, which divides a power of the base, are those that Theorem 7 (1) speaks of."""
+    # How a row's name ends, and its task.
+    sums = {"p36": "add%36", "p35": "add%35"} if setting.laptop else {"p100": "add%100", "p101": "add%101"}
+    products = {"mul-p16": "mul%16"} if setting.laptop else {"mul-p100": "mul%100"}
+    tested = [(LAPTOP_RELATIVE if setting.laptop else RELATIVE, sums), (LAPTOP_RELATIVE, products)]
+    return {
+        f"relative-modular-{encoding}-{ending}": _residues(setting, encoding, task)
+        for encodings, tasks in tested
+        for encoding in encodings
+        for ending, task in tasks.items()
+    }
+
+
+def _residues(setting: Setting, encoding: str, task: str) -> RunConfig:
+    """All tasks with answers as wide as the widest, so that only the task and its budget differ."""
+    kinds = KINDS if task.startswith("add") else KINDS[:3]
+    sizes = range(1, 4) if setting.laptop else range(1, 7)
+    measured = {"hypotheses": tuple(f"{kind}:{size}" for kind in kinds for size in sizes)}
+    if setting.laptop:
+        return laptop_run(task, "D1..2", "D1..4", encoding).changed(evaluation=measured)
+    width = {"answer_width": 3}
+    return run(task, "D1..4", "D1..8", encoding, RESIDUES_TUNINGS[task], data=width).changed(evaluation=measured)
+
+
+PRODUCTS_TUNING = Tuning(steps=3_000, batch=128, dropout=0.0, evaluate_every=1_500)
+# What a way to answer is called, and its layout; the encoding's natural one has no steps.
+WAYS = {"direct": None, "scratchpad": "scratchpad"}
+
+
+def products_rows(setting: Setting) -> Rows:
+    """Answered at once, and with the raw sums and carries written out."""
+    encodings, domains = (LAPTOP_RELATIVE, ("D1..2",)) if setting.laptop else (RELATIVE, ("D1..2", "D2"))
+    return {
+        f"relative-multiplication-{encoding}-{way}-{train}": (
+            laptop_run("mul", train, "D1..3", encoding, layout=layout)
+            if setting.laptop
+            else run("mul", train, "D1..5", encoding, PRODUCTS_TUNING, layout=layout)
+        )
+        for encoding in encodings
+        for way, layout in WAYS.items()
+        for train in domains
+    }
+
+
+def _mark(family: str) -> Decide:
+    encoding = TABLE_1_ENCODINGS[family]
+    row = (encoding, encoding_facts(encoding).layout)
+    return each(lambda run: [mark_verdict(run)] if (run.encoding, run.layout) == row else [])
+
+
+def failures_are_rare(run: RunView) -> Words:
+    """Theorem 3's own bound: wrong at most once in base^(n-1), on every longer length."""
+    allowed = 1 - float(window_bound(run.task.base, run.train.length))
+    return [_above(counts, allowed) if run.converged else UNDECIDED for counts in agreements(run)]
+
+
+def _above(counts: Measured, allowed: float) -> str:
+    low, high = counts.interval
+    return HOLDS if low >= allowed else FAILS if high < allowed else UNDECIDED
+
+
+def has_steps(run: RunView) -> bool:
+    return layout_facts(run.layout).with_steps
+
+
+def step_counts(run: RunView, kind: str) -> Measured | None:
+    """Problems one length above training whose every step of a kind is right."""
+    domain = str(run.spec.longer()[0])
+    return next(iter(last(run, lambda r: (r.metric, r.domain) == (f"steps:{kind}", domain))), None)
+
+
+def steps_right(run: RunView) -> Words:
+    """Given all before them, carries and answer digits one length above training."""
+    kinds = ("carries", "answer") if has_steps(run) else ()
+    return [judge(step_counts(run, kind), run.converged) for kind in kinds]
+
+
+def written_steps_suffice(run: RunView) -> Words:
+    """Whole answers one length above training, where sums and carries are written before them."""
+    return [judge(agreements(run)[0], run.converged)] if has_steps(run) else []
+
+
+def raw_sums_wrong(run: RunView) -> Words:
+    """Raw sums one length above training, more often than one in a hundred."""
+    return [OPPOSITE[judge(step_counts(run, "sums"), run.converged) or UNDECIDED]] if has_steps(run) else []
+
+
+def _dividing(operation: str) -> Decide:
+    """What the theorems on residues say where the modulus divides a power of the base."""
+
+    def words(run: RunView) -> Words:
+        return as_predicted(run) if modulus_divides(run) and run.task.operation == operation else []
+
+    return each(words)
+
+
+TABLE1 = Recipe(
+    "table1",
+    table1_rows,
+    SEEDS,
+    claims={f"Table 1, {family}": _mark(family) for family in TABLE_1_ENCODINGS},
+)
+RELATIVE_ADDITION = Recipe(
+    "relative-addition",
+    addition_rows,
+    SEEDS,
+    theorems={"Theorem 3": each(as_predicted)},
+    claims={
+        "Theorem 3, bound": each(failures_are_rare),
+        "Theorem 3, seen chains": each(lambda run: [judge(chains_seen(run), run.converged)]),
+        "Theorem 3, longer chains": each(lambda run: [judge(others(chains_unseen(run)), run.converged)]),
+    },
+)
+JELASSI = Recipe(
+    "jelassi-5-20", jelassi_rows, SEEDS, claims={"Jelassi and others": each(lambda run: [generalizes(run)])}
+)
+MODULAR_RELATIVE = Recipe(
+    "modular-relative",
+    modular_rows,
+    SEEDS,
+    theorems={"Theorem 4, relative": _dividing("add"), "Theorem 7 (1), relative": _dividing("mul")},
+)
+MULTIPLICATION_RELATIVE = Recipe(
+    "multiplication-relative",
+    products_rows,
+    SEEDS,
+    claims={
+        "multiplication, steps": each(steps_right),
+        "multiplication, scratchpad": each(written_steps_suffice),
+        "multiplication, raw sums": each(raw_sums_wrong),
+    },
+)

@@ -49,6 +49,9 @@ HOW_DRAWN = (
     {"sparse": 0.8, "sparse_problems": 1_000},
     {"sparse": 0.6, "sparse_problems": 10_000, "sampling": "balanced"},
     {"sparse": 0.9, "sparse_problems": 2_000, "sampling": "paper"},
+    {"sparse": 0.8, "sparse_problems": 1_000, "sparse_leads": True},
+    {"sparse": 0.6, "sparse_problems": 10_000, "sparse_leads": True, "sampling": "balanced"},
+    {"sparse": 0.9, "sparse_problems": 2_000, "sparse_leads": True, "sampling": "paper"},
 )
 
 

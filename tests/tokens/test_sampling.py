@@ -449,8 +449,9 @@ SPARSE = SparseDigits(0.8, 10_000)
     ("domain", "base"),
     [("D4", 10), ("B4", 10), ("D4[lead>=6]", 10), ("40x2", 10), ("D1", 10), ("D3+D4", 10), ("D6", 2)],
 )
-def test_sparse_problems_stay_in_their_domain(domain, base, side, mode):
-    pairs = draw(domain, base, 5_000, sparse=SPARSE, side=side, mode=mode)
+@pytest.mark.parametrize("leads", [False, True])
+def test_sparse_problems_stay_in_their_domain(domain, base, side, mode, leads):
+    pairs = draw(domain, base, 5_000, sparse=SPARSE._replace(leads=leads), side=side, mode=mode)
     assert all(pair in Domain.parse(domain, base) for pair in pairs)
 
 
@@ -484,7 +485,18 @@ def test_the_share_of_zeros_falls_linearly():
 
 
 def test_of_two_long_operands_either_may_become_short():
-    pairs = draw("D3", 10, 4_000, sparse=SparseDigits(0.9, 10**9))
+    pairs = draw("D3", 10, 4_000, sparse=SparseDigits(0.9, 10**9, leads=True))
     short = Counter((a < 100, b < 100) for a, b in pairs)
     assert short[True, True] == 0
     assert short[True, False] == pytest.approx(short[False, True], rel=0.1) and short[True, False] > 1_500
+
+
+@pytest.mark.parametrize("domain", ["D3", "B3", "D2+D3"])
+def test_top_digits_are_those_of_plain_problems(domain):
+    """So that training shows a zero in one operand's top digit as rarely as without the curriculum."""
+    indices = torch.arange(2_000)
+    sparse, plain = (sampler_of(domain, sparse=rule)(indices) for rule in (SparseDigits(0.9, 10**9), None))
+    for ours, theirs in zip(sparse, plain, strict=True):
+        long = torch.stack(plain).any(0)[..., 2]
+        assert torch.equal(ours[..., 2], theirs[..., 2]) and (ours[..., :2] == 0).float().mean() > 0.6
+        assert torch.equal(ours[~long][..., 1], theirs[~long][..., 1]), "of D2 the second is the top"

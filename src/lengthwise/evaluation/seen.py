@@ -13,6 +13,7 @@ from lengthwise.arithmetic import Domain, Part
 from lengthwise.evaluation.subject import Member
 from lengthwise.theory.carries import chain_counts
 from lengthwise.tokens.chains import longest_chain
+from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.fixed import enumerate_pairs
 from lengthwise.tokens.reserve import into_test, is_reserved, low_digits, reserves
 from lengthwise.tokens.sampling import part_shares
@@ -64,27 +65,27 @@ def _phases(member: Member) -> tuple[Tensor, Tensor]:
 
 def _chance(member: Member, a: Tensor, b: Tensor, shares: Tensor) -> Tensor:
     """How likely one draw is each pair [P, N], with free digits set to zero with probability `shares` [P, 1]."""
-    base, mode = member.train.base, member.data.sampling
+    base, data = member.train.base, member.data
     reserved = is_reserved(a, b, base)
     others = base ** low_digits(base) - 1
     chance = torch.zeros(len(shares), len(a), dtype=torch.float64)
-    for weight, part in zip(part_shares(member.train, mode), member.train.parts, strict=True):
-        own = _drawn(part, mode, shares, a, b)
+    for weight, part in zip(part_shares(member.train, data.sampling), member.train.parts, strict=True):
+        own = _drawn(part, data, shares, a, b)
         if reserves(part):  # a reserved pair is moved to one of its neighbours
             moved = into_test(a, b, torch.ones_like(reserved), base)
-            own = own + _drawn(part, mode, shares, moved, b) / others
+            own = own + _drawn(part, data, shares, moved, b) / others
         chance += float(weight) * own
     return chance * ~reserved
 
 
-def _drawn(part: Part, mode: str, shares: Tensor, a: Tensor, b: Tensor) -> Tensor:
+def _drawn(part: Part, data: DataConfig, shares: Tensor, a: Tensor, b: Tensor) -> Tensor:
     """How likely a part's sampling gives each pair [P, N], before any is moved out of the reserve."""
     chance = torch.zeros(len(shares), len(a), dtype=torch.float64)
     if not _within(part, a, b).any():
         return chance
-    if mode == "chains":
+    if data.sampling == "chains":
         return chance + _drawn_by_chain(part, a, b)
-    for case in _cases(part, mode):
+    for case in _cases(part, data.sampling, data.sparse_leads):
         of_a, of_b = (_number_chance(case, o, digits, part.base, shares) for o, digits in enumerate((a, b)))
         chance += case.probability * of_a * of_b
     return chance
@@ -108,11 +109,12 @@ class Case:
     """Whether the curriculum may set the top digit to zero."""
 
 
-def _cases(part: Part, mode: str) -> Iterator[Case]:
+def _cases(part: Part, mode: str, sparse_leads: bool) -> Iterator[Case]:
     base, n = part.base, part.length
     low_a, low_b = part.lowest_leads
     if not part.skips_zero_lead:
-        yield Case(1.0, part.lengths, (range(low_a, base), range(low_b, base)), (low_a == 0, low_b == 0))
+        may_be_zero = (sparse_leads and low_a == 0, sparse_leads and low_b == 0)
+        yield Case(1.0, part.lengths, (range(low_a, base), range(low_b, base)), may_be_zero)
         return
     some, zero = range(1, base), range(1)
     if mode == "balanced":
@@ -125,10 +127,10 @@ def _cases(part: Part, mode: str) -> Iterator[Case]:
         both, one = (base - 1) / base, 1 / (2 * base)
     else:
         both, one = (base - 1) ** 2 / (base**2 - 1), (base - 1) / (base**2 - 1)
-    yield Case(both / 2, (n, n), (some, some), (True, False))
-    yield Case(both / 2, (n, n), (some, some), (False, True))
-    yield Case(one, (n, n), (some, zero), (False, True))
-    yield Case(one, (n, n), (zero, some), (True, False))
+    yield Case(both / 2, (n, n), (some, some), (sparse_leads, False))
+    yield Case(both / 2, (n, n), (some, some), (False, sparse_leads))
+    yield Case(one, (n, n), (some, zero), (False, sparse_leads))
+    yield Case(one, (n, n), (zero, some), (sparse_leads, False))
 
 
 def _number_chance(case: Case, operand: int, digits: Tensor, base: int, shares: Tensor) -> Tensor:

@@ -15,6 +15,8 @@ class SparseDigits(NamedTuple):
     """The probability that a free digit of the first problem is set to zero."""
     problems: int
     """Over this many problems that probability falls linearly to 0."""
+    leads: bool = False
+    """Whether the top digit of the shorter operand may be set to zero too."""
 
 
 class DataConfig(Config):
@@ -23,12 +25,16 @@ class DataConfig(Config):
     lengths of the longest carry chain alike."""
 
     sparse: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Curriculum of sparse digits: the probability with which each free digit of a training problem is set to zero
-    at the start. It falls linearly to 0; no problem leaves the training domain. A fixed set of samples, and
-    sampling by carry chains, stay as they are."""
+    """Curriculum of sparse digits: the probability with which each digit of a training problem, but for the top
+    digits, is set to zero at the start. It falls linearly to 0; no problem leaves the training domain. A fixed set
+    of samples, and sampling by carry chains, stay as they are."""
 
     sparse_problems: PositiveInt = 3_500_000
     """Training problems over which that probability falls to 0."""
+
+    sparse_leads: bool = False
+    """Set the top digit of the shorter operand to zero too. Models then do worse on shorter operands
+    (docs/protocol.md)."""
 
     samples: PositiveInt | None = None
     """Train on a fixed set of this many distinct problems, nine tenths of it; by default on fresh ones."""
@@ -50,7 +56,7 @@ class DataConfig(Config):
     def sparse_digits(self) -> SparseDigits | None:
         """None where problems are given, or chosen by their carries, which zeros would change."""
         applies = self.sparse and self.samples is None and self.sampling != "chains"
-        return SparseDigits(self.sparse, self.sparse_problems) if applies else None
+        return SparseDigits(self.sparse, self.sparse_problems, self.sparse_leads) if applies else None
 
     @model_validator(mode="after")
     def _rows_are_concatenated(self) -> Self:

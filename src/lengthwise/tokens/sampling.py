@@ -74,9 +74,9 @@ class Sampler:
     - `chains`: every length of the longest carry chain that occurs in the part alike, up to 100 digits; not of
       parts such as 40x2.
 
-    With `sparse`, training starts on problems with many zeros: each digit that a part leaves free is zero with a
-    probability that falls to 0. The longer operand of D_n keeps its top digit, as do both of B_n, D_n[lead>=..]
-    and nxm, so that no pair leaves its part.
+    With `sparse`, training starts on problems with many zeros: each digit below the top place of a part is zero
+    with a probability that falls to 0. With `leads` also the top digit of the shorter operand of D_n, or, where
+    both are as long, of one of them; those of B_n, D_n[lead>=..] and nxm stay, so that no pair leaves its part.
 
     Sides: `train` never meets a reserved pair, `test` meets no other (see reserve.py), None has no rule. The
     sides replace low digits of a: `uniform` stays exactly uniform over its side, but in `balanced` and
@@ -127,9 +127,12 @@ class Sampler:
         chosen = draws.several(1, 2 * self.width).unflatten(0, (2, self.width)).movedim(1, -1)
         chosen = chosen >> (FRACTION_BITS - SHARE_BITS) < _zero_share(self.sparse, indices).unsqueeze(-1)
         columns = torch.arange(self.width, device=chosen.device)
-        top = (lengths - 1).unsqueeze(-1)
-        may_be_zero = _lead_may_be_zero(part, lengths, leads, below(draws(0), 2)).unsqueeze(-1)
-        return chosen & ((columns < top) | ((columns == top) & may_be_zero))
+        top = (part.lengths - 1).unsqueeze(-1)
+        free = columns < top
+        if self.sparse.leads:
+            may_be_zero = _lead_may_be_zero(part, lengths, leads, below(draws(0), 2)).unsqueeze(-1)
+            free |= (columns == top) & may_be_zero
+        return chosen & free
 
     def _keep_side(self, a: Tensor, b: Tensor, reserving: Tensor, draws: Draws) -> Tensor:
         if self.side == "test":

@@ -1,9 +1,11 @@
 """lengthwise bench: how fast training, evaluation and data are here, beside what the device can do."""
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from rich.console import Console
@@ -13,6 +15,9 @@ from lengthwise.commands.train import Start, starting_config
 from lengthwise.errors import InputError
 from lengthwise.report.tables import new_table
 from lengthwise.runs.config import RunConfig
+
+if TYPE_CHECKING:
+    from lengthwise.runs.costs import Bench as Measured
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +35,9 @@ class Bench:
     """Time for each training measurement."""
     profile: bool = False
     """Show where the time of a step goes instead."""
+    against: Path | None = None
+    """An earlier result of the same config, a file that --json printed: say what got slower since, as shares of
+    the ceilings measured in each run. Exit code 1 if anything did."""
     device: str = "auto"
     """Where to run: auto, cpu, cuda."""
     json: bool = False
@@ -41,7 +49,7 @@ class Bench:
         return cls(config=config, start=start)
 
     def run(self) -> None:
-        from lengthwise.runs.costs import bench
+        from lengthwise.runs.costs import bench, shares_of_ceilings
         from lengthwise.runs.environment import choose_device, environment
 
         if self.members < 1:
@@ -50,11 +58,51 @@ class Bench:
             raise InputError(f"seconds is {self.seconds:g} (must be more than 0)")
         device = choose_device(self.device)
         if self.profile:
-            return self._show_profile()
+            self._show_profile()
+            return
+        before = None if self.against is None else self._earlier(self.against)
         found = bench(self.config, device, members=self.members, seconds=self.seconds)
         if self.json:
             facts = {"config": self.config.model_dump(mode="json"), "environment": environment(device)}
-            return print(json.dumps({**asdict(found), **facts}, indent=2))
+            print(json.dumps({**asdict(found), **facts}, indent=2))
+        else:
+            self._show(found)
+        if before is not None:
+            self._compare(before, shares_of_ceilings(asdict(found)))
+
+    def _earlier(self, path: Path) -> dict[str, float]:
+        """What an earlier result measured, as shares of its ceilings."""
+        from lengthwise.records.files import read_json
+        from lengthwise.records.folder import differences
+        from lengthwise.runs.config import completed
+        from lengthwise.runs.costs import shares_of_ceilings
+
+        content = read_json(path)
+        try:
+            before, config = shares_of_ceilings(content), completed(content["config"])
+        except (KeyError, TypeError, ValueError):
+            raise InputError(f"{path} is not what bench --json prints") from None
+        if other := list(differences(config, self.config.model_dump(mode="json"))):
+            raise InputError(f"{path} measured another config: {'; '.join(other)}")
+        return before
+
+    def _compare(self, before: dict[str, float], now: dict[str, float]) -> None:
+        from lengthwise.runs.costs import SLOWER
+
+        console = Console(highlight=False, stderr=self.json)
+        table = new_table("of the ceiling", "before", "now", "ratio")
+        ratios = {name: now[name] / share for name, share in before.items() if name in now}
+        for name, ratio in ratios.items():
+            table.add_row(name, f"{100 * before[name]:.3g} %", f"{100 * now[name]:.3g} %", f"{ratio:.2f}")
+        console.print(table)
+        slower = [name for name, ratio in ratios.items() if ratio < SLOWER]
+        console.print(f"slower than {self.against}: {', '.join(slower) or 'nothing'}", soft_wrap=True)
+        if slower:
+            sys.exit(1)
+
+    def _show(self, found: "Measured") -> None:
+        from lengthwise.runs.costs import stack_words
+
         console = Console(highlight=False)
         best = found.ceilings
         console.print(
@@ -65,14 +113,14 @@ class Bench:
         table = new_table("training", "steps/s", "model-steps/s", "of the ceiling", "set-up s")
         for rate in found.training:
             table.add_row(
-                "one model" if rate.members == 1 else f"stack of {rate.members}",
+                stack_words(rate.members),
                 f"{rate.steps_per_second:,.1f}",
                 f"{rate.model_steps_per_second:,.1f}",
                 f"{100 * rate.share_of_ceiling:.1f} %",
                 f"{rate.setup_seconds:.1f}",
             )
         console.print(table)
-        return console.print(
+        console.print(
             f"{found.parameters:,} parameters, {found.batch} problems of {found.tokens} tokens a step, "
             f"{found.optimizer}; evaluation {found.evaluation_seconds:.2f} s "
             f"({found.evaluation_problems_per_second:,.0f} problems/s), between steps "

@@ -131,9 +131,9 @@ class RunFolder(RunSource):
     def refuse_other(
         self, config: dict[str, Any], complete: Callable[[dict[str, Any]], dict[str, Any]] = dict
     ) -> None:
-        differences = list(_differences(complete(self.config()), config))
-        if differences:
-            raise InputError(f"{self.path} holds a run with another config: {'; '.join(differences)}")
+        other = list(differences(complete(self.config()), config))
+        if other:
+            raise InputError(f"{self.path} holds a run with another config: {'; '.join(other)}")
 
     def append(self, records: Iterable[Record]) -> None:
         """Append lines in one write, on disk before this returns."""
@@ -190,10 +190,10 @@ class RunFolder(RunSource):
             self.cut_records(self.records_path.read_bytes().rfind(b"\n") + 1)
 
 
-def _differences(ours: Any, theirs: Any, place: str = "") -> Iterable[str]:
+def differences(ours: Any, theirs: Any, place: str = "") -> Iterable[str]:
     if isinstance(ours, dict) and isinstance(theirs, dict):
         left, right = cast(dict[str, Any], ours), cast(dict[str, Any], theirs)
         for key in sorted({*left, *right}):
-            yield from _differences(left.get(key), right.get(key), f"{place}.{key}" if place else key)
+            yield from differences(left.get(key), right.get(key), f"{place}.{key}" if place else key)
     elif ours != theirs:
         yield f"{place} is {ours!r} there and {theirs!r} here"

@@ -8,6 +8,7 @@ the fastest that this device was seen to multiply matrices in the same run.
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -29,6 +30,9 @@ from lengthwise.training.steps import Steps
 from lengthwise.training.trainer import Trainer
 
 WARM_UP, TIMED = 2, 5
+ID_BYTES = 8
+SLOWER = 0.9
+"""A share of the ceiling that is below this much of an earlier one is called slower: less is noise."""
 
 
 @dataclass(frozen=True)
@@ -197,6 +201,22 @@ def bench(config: RunConfig, device: torch.device, *, members: int, seconds: flo
         evaluation_problems_per_second=problems / evaluation,
         data_problems_per_second=_data_rate(stack, seconds / 3),
     )
+
+
+def shares_of_ceilings(found: Mapping[str, Any]) -> dict[str, float]:
+    """What a bench measured, given as its JSON, as shares of what the device could do at best in the same run."""
+    products, bytes_moved = (found["ceilings"][name] for name in ("products_per_second", "bytes_per_second"))
+    answering = 2 * found["parameters"] * found["tokens"] / products
+    writing = ID_BYTES * found["tokens"] / bytes_moved
+    return {
+        **{stack_words(rate["members"]): rate["share_of_ceiling"] for rate in found["training"]},
+        "evaluation": found["evaluation_problems_per_second"] * answering,
+        "data": found["data_problems_per_second"] * writing,
+    }
+
+
+def stack_words(members: int) -> str:
+    return "one model" if members == 1 else f"stack of {members}"
 
 
 def measure_ceilings(device: torch.device) -> Ceilings:

@@ -75,9 +75,7 @@ FAIR = 0.2
 """A layer is drawn where one of its heads has this share on the digits needed, at the shortest length."""
 
 
-def accuracy_by_length(
-    views: Sequence[RunView], label: Callable[[RunView], str] = row_label
-) -> Figure | None:
+def accuracy_by_length(views: Sequence[RunView], label: Callable[[RunView], str] = row_label) -> Figure | None:
     """A panel for each row of a table, under its label: what was measured, with 95 % intervals, and what theory
     says."""
     groups = grouped(views, label)

@@ -38,6 +38,7 @@ LINES = {
     "docs/results.md": "Every table and figure of the paper, beside exact theory; made by make results.",
     "docs/theory.md": "The theory: rules, derivations, exact formulas.",
     "docs/thousand.md": "Operands many times longer than trained: what is run, and why it works or fails.",
+    "docs/usage.md": "Every verb of the command line, by example.",
 }
 
 

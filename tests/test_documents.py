@@ -68,3 +68,34 @@ MODULES = [
 @pytest.mark.parametrize("module", [lengthwise.__name__, *MODULES])
 def test_docstring_examples(module):
     assert doctest.testmod(importlib.import_module(module)).failed == 0
+
+
+# What documents say of files -------------------------------------------------------------------------------------
+
+PACKAGE = ROOT / "src" / "lengthwise"
+MENTIONED = re.compile(r"`([\w./-]+\.(?:py|toml|jinja|js|mplstyle))`")
+LINK = re.compile(r"\]\(([^():#]+)(?:#[^()]*)?\)")
+HOP = re.compile(r"^\| +(\d+) \| `([\w./]+\.py)` \| `([\w.]+)` \|", re.MULTILINE)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_files_that_a_document_names_are_there(document):
+    text = document.read_text()
+    for link in LINK.findall(text):
+        assert (document.parent / link).exists(), link
+    if document.name == "log.md":  # tells what was, also of files that are gone
+        return
+    for name in MENTIONED.findall(text):
+        assert (ROOT / name).exists() or (PACKAGE / name).exists(), name
+
+
+def test_hops_of_the_architecture_are_functions_and_none_comes_twice():
+    hops = HOP.findall((ROOT / "docs" / "architecture.md").read_text())
+    assert [int(number) for number, *_ in hops] == [*range(1, len(hops) + 1)] and len(hops) > 20
+    assert len({(file, name) for _, file, name in hops}) == len(hops)
+    for _, file, name in hops:
+        module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        found = importlib.import_module(f"lengthwise.{module}")
+        for part in name.split("."):
+            found = getattr(found, part)
+        assert callable(found)

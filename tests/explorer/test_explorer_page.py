@@ -123,7 +123,7 @@ def test_runs_at_every_width_and_in_both_colours(opened, results_server, size, s
 def test_what_is_typed_changes_the_prediction_at_once(opened):
     page = opened()
     page.get_by_label("modulo").fill("100")
-    expect(page.locator("#learned")).to_contain_text("that is all it takes")
+    expect(page.locator("#learned")).to_contain_text("which is all it needs")
     page.get_by_label("modulo").fill("151")
     page.get_by_text("More choices").click()
     page.get_by_label("tested on").fill("B4..9")
@@ -163,9 +163,9 @@ def test_numbers_above_bars_never_touch(opened):
 
 def test_a_story_and_another_example(opened):
     page = opened()
-    page.get_by_role("button", name="Addition goes on").click()
+    page.get_by_role("button", name="Addition generalizes").click()
     expect(page.locator("#learned")).to_contain_text("lose only carries")
-    expect(page.get_by_role("button", name="Addition goes on")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("button", name="Addition generalizes")).to_have_attribute("aria-pressed", "true")
     before = page.locator("#example").inner_text()
     page.get_by_role("button", name="Another example").click()
     expect(page.locator("#example")).not_to_have_text(re.compile(re.escape(before)))
@@ -264,7 +264,7 @@ def tells_all_attention(page: Page, tokens_before: int) -> None:
         .evaluate_all("all => all.map(token => Number(token.style.getPropertyValue('--share')))")
     )
     told = page.locator("#inside .note").last.inner_text()
-    nothing = re.search(r"(\d+) % of its attention counts for nothing", told)
+    nothing = re.search(r"(\d+) % of its attention has no effect", told)
     rest = re.search(r"The other (\d+) tokens (?:share the remaining (\d+) %|have less than 1 % together)\.", told)
     assert rest and int(rest[1]) == tokens_before - len(shown)
     percent = [100 * sum(shown), int(nothing[1] if nothing else 0), int(rest[2] or 0)]
@@ -290,7 +290,7 @@ def test_a_long_sum_is_shown_whole_in_blocks(opened, size, other):
     expect(page.locator("#inside")).to_contain_text("It depends on")
     page.locator("#answer .answer-digit").last.focus()
     expect(page.get_by_label(f"digit 1 of the first number, {a[-1]}: 100 %")).to_be_visible()
-    expect(page.locator("#inside")).to_contain_text("counts for nothing")
+    expect(page.locator("#inside")).to_contain_text("has no effect")
     tells_all_attention(page, tokens_before=1 + 60 + 1 + 60 + 1)
     page.locator("#answer .answer-digit").first.focus()
     expect(page.get_by_label(f"digit 60 of the first number, {a[0]}: 100 %")).to_be_visible()
@@ -386,7 +386,7 @@ def test_attention_on_nothing_is_told_apart_from_that_to_other_tokens(opened, di
     number, truth = "1" * digits, "2" * digits
     ask_made_up(page, (number, number, truth), truth, nothing=[[0.27] * digits, [0.0009] * digits])
     note = page.locator("#inside .note").last
-    expect(note).to_contain_text("27 % of its attention counts for nothing: it is on no token, or too faint.")
+    expect(note).to_contain_text("27 % of its attention has no effect: it is on the null key")
     if digits > 3:
         expect(note).to_contain_text("The other 199 tokens share the remaining 48 %.")
     page.get_by_label("layer").select_option("1")
@@ -503,7 +503,7 @@ def test_bad_numbers_are_explained_where_they_were_typed(opened):
     page.get_by_label("Second number", exact=True).fill("1.5")
     page.get_by_role("button", name="Ask", exact=True).click()
     expect(page.locator("#ask-a-error")).to_contain_text("too many")
-    expect(page.locator("#ask-b-error")).to_contain_text("“.” is no digit in base 10")
+    expect(page.locator("#ask-b-error")).to_contain_text("“.” is not a digit in base 10")
     expect(page.get_by_label("First number", exact=True)).to_be_focused()
     page.get_by_label("First number", exact=True).fill("")
     page.get_by_role("button", name="Ask", exact=True).click()

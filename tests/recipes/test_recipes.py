@@ -129,18 +129,18 @@ def test_seed_0_is_for_tuning_alone():
 
 def test_only_chooses_rows():
     assert [*RECIPES["addition"].runs(FULL, seeds=1, only=["addition-D5"])] == ["addition-D5-s101"]
-    with pytest.raises(InputError, match=r"no row 'D5': allowed are addition-D4, .*addition-D6\+D7$"):
+    with pytest.raises(InputError, match=r"no row 'D5' \(choose from addition-D4, .*addition-D6\+D7"):
         RECIPES["addition"].runs(FULL, seeds=1, only=["D5"])
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["addiction"], "unknown recipe 'addiction': allowed are all, addition, modular-addition"),
+        (["addiction"], "unknown recipe 'addiction' (choose from all, addition, modular-addition"),
         ([], "missing recipe"),
-        (["addition", "--scale", "tiny"], "unknown scale 'tiny': allowed are full, laptop"),
-        (["addition", "--preset", "slow"], "unknown preset 'slow': allowed are fast, paper"),
-        (["addition", "--scale", "laptop", "--preset", "paper"], "preset 'paper' has no scale 'laptop'"),
+        (["addition", "--scale", "tiny"], "unknown scale 'tiny' (choose from full, laptop"),
+        (["addition", "--preset", "slow"], "unknown preset 'slow' (choose from fast, paper"),
+        (["addition", "--scale", "laptop", "--preset", "paper"], "scale 'laptop' requires preset fast"),
         (["addition", "--seeds", "-1"], "seeds is -1 (must be 0 or more)"),
     ],
 )

@@ -246,7 +246,7 @@ def test_the_page_has_a_part_for_every_recipe(tmp_path):
     relative_runs(tmp_path / "runs")
     page = results_page(tmp_path, tmp_path / "results.md")
     part = page.partition("\n## Relative positions\n")[2].partition("\n## ")[0]
-    for title in ("Table 1", "Sums upward", "From five", "Residues", "Longer products"):
+    for title in ("Table 1", "Sums longer than trained", "From five", "Residues", "Longer products"):
         assert f"\n### {title}" in part
 
 

@@ -59,7 +59,7 @@ def test_a_task_is_needed():
 def test_an_unknown_size_and_an_unknown_preset():
     with pytest.raises(InputError, match=r"'huge' \(choose from nano, micro, mini\)"):
         ModelConfig.named("huge")
-    with pytest.raises(InputError, match=r"'slow': allowed are .*fast.*"):
+    with pytest.raises(InputError, match=r"'slow' \(choose from .*fast.*"):
         preset("slow", "add")
 
 

@@ -14,11 +14,11 @@ SetName = Literal["lopsided", "carry", "alternating"]
 
 class EvaluationConfig(Config):
     problems: PositiveInt = 10_000
-    """Problems of a domain that is too large to be tested whole."""
+    """Number of problems per domain that is too large to be tested whole."""
 
     interim_problems: PositiveInt = 1_000
-    """Problems of a domain at evaluations during training; and of each digit that `dynamics` or `dependence` looks
-    at."""
+    """Number of problems per domain at evaluations during training, and per digit for `dynamics` and
+    `dependence`."""
 
     details: bool = True
     # Its flag is --evaluation.no-details, which the words are for.
@@ -36,7 +36,7 @@ class EvaluationConfig(Config):
     """Measure after training how often each operand digit changes each answer digit."""
 
     chains: bool = False
-    """Measure exact match by longest carry chain after training, on as many problems of each chain (add)."""
+    """Measure exact match by longest carry chain after training, on equally many problems of each (add)."""
 
     pairs: PositiveInt | None = None
     """Number of problems for each pair of operand lengths, measured after training; above 30 digits not every

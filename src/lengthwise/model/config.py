@@ -34,7 +34,7 @@ class ModelConfig(Config):
     """Transformer blocks."""
 
     heads: PositiveInt = 6
-    """Attention heads in each block; they divide the width."""
+    """Attention heads in each block; the width must be a multiple of them."""
 
     width: PositiveInt = 384
     """Dimensions of the residual stream."""
@@ -43,59 +43,60 @@ class ModelConfig(Config):
     """Share of activations dropped in training: embeddings, attention weights, both residual branches."""
 
     bias: bool = False
-    """Whether linear maps and layer norms have biases."""
+    """Use biases in linear layers and layer norms."""
 
     tied: bool = True
-    """Whether the output head is the token embedding."""
+    """Tie the output head to the token embedding."""
 
     embedding_std: PositiveFloat = 0.02
     """Standard deviation of the initial token and position embeddings."""
 
     position_std: PositiveFloat | None = None
-    """That of the position embeddings, if other. Where positions outweigh tokens, a model attends by position,
-    and ignores digits at positions that training left empty."""
+    """Standard deviation of the initial position embeddings, if another. With large ones attention depends mostly
+    on positions, and a model ignores digits at positions that were always zero in training."""
 
     position_waves: bool = False
-    """Whether positions, instead of having a learned row each, rotate queries and keys around a circle, by angles
-    drawn at random: what is learned of a distance then holds everywhere. For encodings with a table."""
+    """Let positions rotate queries and keys around a circle, by random frequencies, instead of adding a learned
+    row: what is learned about a distance then holds at every position. For encodings with a table."""
 
     frequency_draws: PositiveInt = 100
-    """With position_waves: how many sets of random frequencies each head draws, to keep the one that tells
-    positions apart best."""
+    """With position_waves: number of sets of random frequencies that each head draws, to keep the one that
+    separates positions best."""
 
     place_attention: bool = False
-    """Position-only attention: queries and keys are learned vectors, the same for all tokens, that only positions
-    tell apart. A head then finds its column among thousands as among dozens, whatever digits there are. Requires
-    position_waves."""
+    """Position-only attention: queries and keys are learned vectors, the same for all tokens, rotated by
+    positions. A head then finds its column among thousands of tokens as among dozens, whatever the digits.
+    Requires position_waves."""
 
     attention_clip: Annotated[float, Field(ge=0, lt=1)] = 0.1
     """With place_attention: a softmax weight w becomes max(0, (1 + c) w - c) for this c, so that small weights
     count as zero (clipped softmax). 0 is plain softmax."""
 
     start_near: bool = True
-    """With place_attention: whether heads start on near columns: in turn their own, one up, one down, two up, and
-    so on. Else each starts anywhere."""
+    # Its flag is --model.no-start-near, which the words are for.
+    """With place_attention: initialise heads at random, instead of on near columns (in turn their own, one up, one
+    down, two up, and so on)."""
 
     token_heads: NonNegativeInt = 0
-    """With place_attention: how many heads of each block are content heads instead, which attend by tokens and
-    know no positions: for what stands at no fixed distance, as the short factor of a product. Where problems share
-    a training row, each sees its own problem alone."""
+    """With place_attention: number of heads in each block that are content heads instead, which attend by content
+    without positions: for what is at no fixed distance, such as the short factor of a product. Where problems
+    share a training row, content heads see their own problem alone."""
 
     context: PositiveInt | None = None
     """Rows of a learned position table, or the range that randomized positions come from; by default as many
     as the layout needs, twice that where training draws offsets, four times where it draws positions."""
 
     normalized_attention: bool = False
-    """Whether queries and keys are brought to one length, times a learned factor per head: attention then
-    cannot grow so sharp that it fails on inputs unlike those trained on."""
+    """Normalize queries and keys to one length, times a learned factor per head: attention then cannot grow so
+    sharp that it fails out of distribution."""
 
     log_length_scale: bool = False
-    """Whether queries are scaled by the logarithm of the number of keys they see, times a learned factor per
-    head: softmax over many keys is then as sharp as over the few of training."""
+    """Scale queries by the logarithm of the number of keys they see, times a learned factor per head: softmax over
+    many keys is then as sharp as over the few of training."""
 
     loops: PositiveInt = 1
-    """How often the blocks are applied in turn, the embedded input added anew each time: a deeper model with
-    as many parameters."""
+    """Number of times the blocks are applied in turn, the embedded input added each time: a deeper model with the
+    same parameters."""
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Self:

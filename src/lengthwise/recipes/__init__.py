@@ -47,7 +47,7 @@ def find_recipes(name: str) -> list[Recipe]:
     if name == "all":
         return list(RECIPES.values())
     if name not in RECIPES:
-        raise InputError(f"unknown recipe {name!r}: allowed are all, {', '.join(RECIPES)}")
+        raise InputError(f"unknown recipe {name!r} (choose from all, {', '.join(RECIPES)})")
     return [RECIPES[name]]
 
 

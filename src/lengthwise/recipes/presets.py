@@ -79,7 +79,7 @@ PRESETS: dict[str, Callable[[str, str], RunConfig]] = {"fast": fast, "paper": pa
 
 def preset(name: str, task: str, size: str = "mini") -> RunConfig:
     if name not in PRESETS:
-        raise InputError(f"unknown preset {name!r}: allowed are {', '.join(PRESETS)}")
+        raise InputError(f"unknown preset {name!r} (choose from {', '.join(PRESETS)})")
     return PRESETS[name](task, size)
 
 
@@ -93,9 +93,9 @@ class Setting:
     def __post_init__(self) -> None:
         for kind, value, allowed in (("scale", self.scale, SCALES), ("preset", self.preset, PRESETS)):
             if value not in allowed:
-                raise InputError(f"unknown {kind} {value!r}: allowed are {', '.join(allowed)}")
+                raise InputError(f"unknown {kind} {value!r} (choose from {', '.join(allowed)})")
         if self.laptop and self.preset != "fast":
-            raise InputError(f"preset {self.preset!r} has no scale 'laptop': allowed is fast")
+            raise InputError(f"scale 'laptop' requires preset fast, not {self.preset!r}")
 
     @property
     def laptop(self) -> bool:

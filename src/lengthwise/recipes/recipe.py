@@ -93,7 +93,7 @@ class Recipe:
         rows = self.rows(setting)
         for name in only:
             if name not in rows:
-                raise InputError(f"recipe {self.name!r} has no row {name!r}: allowed are {', '.join(rows)}")
+                raise InputError(f"recipe {self.name!r} has no row {name!r} (choose from {', '.join(rows)})")
         numbers = range(self.first_seed, self.first_seed + seeds) if seeds else (TUNING_SEED,)
         return {f"{name}-s{seed}": rows[name].changed(seed=seed) for name in only or rows for seed in numbers}
 

@@ -27,7 +27,7 @@ TUNING_SEED = 0
 RUN_NAME = re.compile(r".+-s\d+")
 """Runs of recipes; a run may have any other name."""
 
-ALLOWED = "run folders, packed results such as results/addition.json, and folders that hold some"
+RUN_PLACES = "a run folder, packed results such as results/addition.json, or a folder that holds some"
 UNFINISHED = ("running", "failed")
 
 # What says how a run is watched, not how it is trained.
@@ -117,7 +117,7 @@ class LeftOut(NamedTuple):
 def find_runs(paths: Sequence[Path]) -> tuple[list[ShownRun], list[LeftOut]]:
     """The runs named, and those found inside folders that hold some."""
     if not paths:
-        raise InputError(f"no run given: allowed are {ALLOWED}")
+        raise InputError(f"no run given (name {RUN_PLACES})")
     found = {run.path: run for path in paths for run in _runs(path)}
     places = sorted(found)
     shown: list[ShownRun] = []
@@ -135,10 +135,10 @@ def find_runs(paths: Sequence[Path]) -> tuple[list[ShownRun], list[LeftOut]]:
 
 def _runs(path: Path) -> list[RunSource]:
     if not path.exists() and not is_packed(path.parent):
-        raise InputError(f"no folder {path}: allowed are {ALLOWED}")
+        raise InputError(f"no folder {path} (name {RUN_PLACES})")
     found = runs_below(path.resolve())
     if not found:
-        raise InputError(f"no run in {path}: a run folder has config.json and records.jsonl")
+        raise InputError(f"no run in {path} (a run folder has config.json and records.jsonl)")
     return found
 
 

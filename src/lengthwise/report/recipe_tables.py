@@ -54,7 +54,7 @@ def sums_upward(collection: Collection, recipe: Recipe) -> TextTable | None:
         *("encoding", "trained on", "learned", "longer sums right", "as windowed:n", "as windowed:n+1"),
         *("seen chains right", "longer chains right", "Theorem 3", "where it fails"),
     )
-    return _table("Sums upward", columns, lines, words=2)
+    return _table("Sums longer than trained", columns, lines, words=2)
 
 
 def where_it_fails(views: Sequence[RunView]) -> str:

@@ -29,8 +29,9 @@ from lengthwise.report.tables import EXACT, new_table, percent
 STYLES = {HOLDS: "green", FAILS: "red", UNDECIDED: "yellow"}
 
 LEGEND = (
-    "In % of problems. Computes: the function that theory says the model computes; predicted: how often that is "
-    "right; on these: how often on the very problems measured; agrees: how often the model answers as it does. "
+    "In % of problems. Computes: the function that theory says the model computes; predicted: its exact accuracy; "
+    "on these: its accuracy on the problems measured; measured: the model's accuracy; agrees: how often the model "
+    "gives the same answer as that function. "
     f"A verdict holds if the model agrees with the predicted function on {100 * (1 - TOLERANCE):g} % of "
     f"problems or more (lower end of the 95 % interval), and is undecided if the model has not reached "
     f"{100 * GATE:g} % on its training domain. * means no deviation at all."

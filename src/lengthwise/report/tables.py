@@ -99,7 +99,7 @@ def digit_set(digits: frozenset[int]) -> str:
 
 
 def mark_table(marks: dict[str, dict[str, bool | None]]) -> Table:
-    """Table 1 of the paper: which tasks go on to longer operands with which positions."""
+    """Table 1 of the paper: which tasks generalize to longer operands with which positions."""
     columns = list(next(iter(marks.values())))
     table = new_table("positions", *columns)
     for family, row in marks.items():

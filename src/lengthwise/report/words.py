@@ -101,18 +101,18 @@ def headline(hypothesis: Hypothesis | None, generalizes: bool | None) -> str:
     """What the model will do with numbers longer than those it was trained on."""
     if hypothesis is None:
         return (
-            "It will not go on to longer numbers; theory does not say what it does instead."
+            "It will not generalize to longer numbers; theory does not say what it computes instead."
             if generalizes is False
             else "Theory makes no prediction for longer numbers."
         )
     if hypothesis.kind == "truth":
-        return "It will go on to longer numbers, and get them right."
+        return "It will generalize to longer numbers."
     if hypothesis.kind == "windowed":
         far = _carries(hypothesis)
-        return f"It will go on to longer numbers, and lose only carries that travel more than {far}."
+        return f"It will generalize to longer numbers, except where a carry travels more than {far}."
     if generalizes:
-        return f"It will use only the last {_last_digits(hypothesis)} of each number, and that is all it takes."
-    return f"It will use only the last {_last_digits(hypothesis)} of each number, and forget the rest."
+        return f"It will use only the last {_last_digits(hypothesis)} of each number, which is all it needs."
+    return f"It will use only the last {_last_digits(hypothesis)} of each number and ignore the rest."
 
 
 def formula(hypothesis: Hypothesis | None, task: Task) -> str | None:

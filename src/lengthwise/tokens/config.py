@@ -21,13 +21,14 @@ class SparseDigits(NamedTuple):
 
 class DataConfig(Config):
     sampling: Literal["uniform", "paper", "balanced", "chains"] = "uniform"
-    """How problems are drawn: all pairs alike, the paper's coin, all pairs of operand lengths alike, or all
-    lengths of the longest carry chain alike."""
+    """How problems are drawn: uniform over pairs; paper: a coin decides which operand has the full length;
+    balanced: uniform over pairs of operand lengths; chains: uniform over the length of the longest carry
+    chain."""
 
     sparse: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Curriculum of sparse digits: the probability with which each digit of a training problem, but for the top
     digits, is set to zero at the start. It falls linearly to 0; no problem leaves the training domain. A fixed set
-    of samples, and sampling by carry chains, stay as they are."""
+    of samples, and sampling by carry chains, are not affected."""
 
     sparse_problems: PositiveInt = 3_500_000
     """Training problems over which that probability falls to 0."""
@@ -37,7 +38,8 @@ class DataConfig(Config):
     (docs/protocol.md)."""
 
     samples: PositiveInt | None = None
-    """Train on a fixed set of this many distinct problems, nine tenths of it; by default on fresh ones."""
+    """Take a fixed set of this many distinct problems, train on nine tenths and hold out the rest; by default
+    every problem is fresh."""
 
     operand_width: PositiveInt | None = None
     """Digits an operand is padded to; by default the longest length trained or tested."""
@@ -47,7 +49,7 @@ class DataConfig(Config):
 
     packing: Literal["lines", "concatenated"] = "lines"
     """What a training row holds: one problem, padded to the longest, or problems one after another without
-    padding, the last one cut where the row ends. Evaluation always puts one problem alone."""
+    padding, the last one cut where the row ends. Evaluation always has one problem per row."""
 
     row_tokens: PositiveInt | None = None
     """Tokens of a row where problems are concatenated; by default four times the longest problem's."""

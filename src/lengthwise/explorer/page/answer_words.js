@@ -5,7 +5,7 @@ const NAMES = ["ones", "tens", "hundreds", "thousands"];
 const COUNTED_FROM = 17;
 
 export function verdict(answer) {
-  if (answer.malformed) return `✗ This is no number: ${answer.malformed}.`;
+  if (answer.malformed) return `✗ Not a number: ${answer.malformed}.`;
   if (answer.right)
     return answer.as_predicted === false ? "✓ Right, though theory predicted another answer." : "✓ Right.";
   if (answer.as_predicted) return "✗ Wrong, and exactly as theory predicted.";

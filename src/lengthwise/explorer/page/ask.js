@@ -123,7 +123,7 @@ function complaint(text, model) {
   const allowed = DIGITS.slice(0, model.base);
   const stranger = [...digits].find((c) => !allowed.includes(c));
   if (stranger)
-    return `“${stranger}” is no digit in base ${model.base}: allowed are ${allowed[0]} to ${allowed.at(-1)}`;
+    return `“${stranger}” is not a digit in base ${model.base} (${allowed[0]} to ${allowed.at(-1)})`;
   return digits.length > model.operand_digits
     ? `${digits.length} digits are too many: this model accepts up to ${model.operand_digits}`
     : null;

@@ -19,7 +19,7 @@ export function accuracyCard(some, domain, choose) {
   const body = measured.length
     ? [domainChoice(some, measured, domain, choose), ...accuracyCurves(some, measured, domain)]
     : [h("p", { class: "note" }, "Nothing measured yet.")];
-  return h("section", { class: "card" }, h("h2", {}, "Right answers while it trains"), body);
+  return h("section", { class: "card" }, h("h2", {}, "Accuracy during training"), body);
 }
 
 function domainChoice(some, measured, domain, choose) {

@@ -91,7 +91,7 @@ export class Inside {
         "The share of replacements of a digit that change this digit of the answer. ",
         isShort
           ? `Above a digit is its place, counted from the right. The other ${rest} digits never changed it.`
-          : "No number: it never changes.",
+          : "Without a number: it never changes.",
       ),
     ];
   }
@@ -116,7 +116,7 @@ export class Inside {
           ? "Tokens with at least 1 % of its attention (averaged over heads), in the order read and written."
           : "All that the model had read and written before, in that order, with its attention in % (averaged over heads).",
         isWorthTelling(nothing)
-          ? ` ${(100 * nothing).toFixed(0)} % of its attention counts for nothing: it is on no token, or too faint.`
+          ? ` ${(100 * nothing).toFixed(0)} % of its attention has no effect: it is on the null key (an attention sink), or clipped.`
           : "",
         isShort ? ` The other ${others(all, nothing)}.` : "",
       ),

@@ -15,8 +15,8 @@ const START = {
   test: "",
 };
 const STORIES = {
-  "Addition forgets": {},
-  "Addition goes on": { encoding: "coupled" },
+  "Addition ignores digits": {},
+  "Addition generalizes": { encoding: "coupled" },
   "Modulo 100 is enough": { modulus: "100" },
   "Modulo 101 is not": { modulus: "101" },
   Multiplication: { operation: "mul" },
@@ -107,7 +107,7 @@ function complain({ error, field }, places) {
       h(
         "p",
         { class: atField ? "note" : "problem" },
-        atField ? "Nothing to show until the marked field is right." : error,
+        atField ? "Nothing to show until the marked field is corrected." : error,
       ),
     );
   });
@@ -125,7 +125,7 @@ async function show(path, question, places, display, doing = "") {
     const note =
       places[0].querySelector(".working span:last-child") ?? places[0].appendChild(working("")).lastChild;
     note.textContent =
-      seconds < 2 ? `${doing}…` : `${doing}: ${seconds} s so far, at most 20. A large modulus takes its time.`;
+      seconds < 2 ? `${doing}…` : `${doing}: ${seconds} s so far, at most 20. A large modulus takes longer.`;
     [...places[0].children].forEach((child) => (child.hidden = !child.classList.contains("working")));
   }, PATIENCE);
   try {
@@ -141,9 +141,9 @@ async function show(path, question, places, display, doing = "") {
 }
 
 const MARKS = new Map([
-  [true, ["yes", "✓ goes on to longer numbers"]],
-  [false, ["no", "✗ does not go on to longer numbers"]],
-  [null, ["", "– theory does not say whether it goes on"]],
+  [true, ["yes", "✓ generalizes to longer numbers"]],
+  [false, ["no", "✗ does not generalize to longer numbers"]],
+  [null, ["", "– theory does not say whether it generalizes"]],
 ]);
 
 function showLearned(reply) {
@@ -158,7 +158,7 @@ function showLearned(reply) {
         { class: "facts" },
         h("li", { class: `pill ${kind}` }, words),
         reply.hypothesis &&
-          h("li", { class: "pill" }, reply.within_theorem ? "within a proven theorem" : "beyond what is proven"),
+          h("li", { class: "pill" }, reply.within_theorem ? "within a theorem’s premises" : "outside the theorem’s premises"),
       ),
     ].filter(Boolean),
   );

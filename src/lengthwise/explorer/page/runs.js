@@ -150,7 +150,7 @@ function draw() {
   const cards = some.length
     ? [heading(some), verdictCard(some), accuracyCard(some, domain, chooseDomain), lossCard(some)]
     : runs.size && !problems.length
-      ? [h("div", { class: "card" }, "Choose runs to see how they went.")]
+      ? [h("div", { class: "card" }, "Choose runs to see their results.")]
       : [];
   $("#run-results").replaceChildren(...problems, ...cards);
   if (focused) document.getElementById(focused)?.focus();

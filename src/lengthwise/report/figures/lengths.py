@@ -75,9 +75,10 @@ FAIR = 0.2
 """A layer is drawn where one of its heads has this share on the digits needed, at the shortest length."""
 
 
-def accuracy_by_length(views: Sequence[RunView]) -> Figure | None:
-    """A panel for each row of a table: what was measured, with 95 % intervals, and what theory says."""
-    groups = grouped(views, row_label)
+def accuracy_by_length(views: Sequence[RunView], label: Callable[[RunView], str] = row_label) -> Figure | None:
+    """A panel for each row of a table, under its label: what was measured, with 95 % intervals, and what theory
+    says."""
+    groups = grouped(views, label)
     measured = "measured, 95 % interval" + (", a dot for each run" if len(views) > len(groups) else "")
 
     def paint(axes: Axes, seeds: Seeds) -> None:

@@ -102,9 +102,23 @@ def json_text(content: Any) -> str:
     return json.dumps(content, indent=2) + "\n"
 
 
+def read_file(path: Path, start: int = 0, most: int | None = None) -> bytes:
+    """The bytes of a regular file from `start` on, at most `most` of them. Reading a pipe would wait forever."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"cannot read {path}: it is not a regular file")
+    with path.open("rb") as handle:
+        handle.seek(start)
+        return handle.read(most)
+
+
+def printable(name: str) -> str:
+    """A file name as text, whatever bytes it has."""
+    return os.fsencode(name).decode(errors="backslashreplace")
+
+
 def read_json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text())
+        return json.loads(read_file(path).decode())
     except FileNotFoundError:
         raise InputError(f"no file {path}") from None
     except (OSError, ValueError, RecursionError) as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
+from lengthwise.records.files import printable
 from lengthwise.records.folder import RunSource
 from lengthwise.records.packed import is_packed, notes, runs_below
 from lengthwise.records.spec import RunSpec
@@ -163,7 +164,7 @@ def _labels(folders: Sequence[Path]) -> list[str]:
     depth = 1
     while len({folder.parts[-depth:] for folder in folders}) < len(folders):
         depth += 1
-    return ["/".join(folder.parts[-depth:]) for folder in folders]
+    return [printable("/".join(folder.parts[-depth:])) for folder in folders]
 
 
 @dataclass(frozen=True)

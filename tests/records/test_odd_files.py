@@ -79,3 +79,11 @@ def test_a_name_that_is_no_text_is_shown_by_its_bytes(live, tmp_path, capsys):
     main(["report", str(copy), "--out", str(tmp_path / "page.html"), "--json"])
     assert json.loads(capsys.readouterr().out)["runs"] == [r"caf\xe9"]
     assert r"caf\xe9" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("command", [["report"], ["explore", "--no-browser", "--port", "-1", "--runs"]])
+def test_a_name_longer_than_any_file_has(command, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([*command, "a" * 300])
+    assert stop.value.code == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1

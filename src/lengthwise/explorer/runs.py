@@ -39,7 +39,7 @@ class Catalogue:
     """
 
     def __init__(self, roots: Sequence[Path]) -> None:
-        missing = [root for root in roots if not root.is_dir()]
+        missing = [root for root in roots if not _is_folder(root)]
         if missing and tuple(roots) != DEFAULT_ROOTS:
             raise InputError(f"no folder {missing[0]} (--runs takes folders that hold run folders)")
         names = [root.name for root in roots]
@@ -75,6 +75,13 @@ class Catalogue:
     def summaries(self) -> RunList:
         runs, left_out = self.listed()
         return RunList(runs=[summary(name, path) for name, path in runs.items()], left_out=left_out)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # no file system has names this long
+        return False
 
 
 def _run_folders(root: Path) -> Iterator[Path]:

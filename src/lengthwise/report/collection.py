@@ -135,9 +135,12 @@ def find_runs(paths: Sequence[Path]) -> tuple[list[ShownRun], list[LeftOut]]:
 
 
 def _runs(path: Path) -> list[RunSource]:
-    if not path.exists() and not is_packed(path.parent):
-        raise InputError(f"no folder {path}: allowed are {ALLOWED}")
-    found = runs_below(path.resolve())
+    try:
+        if not path.exists() and not is_packed(path.parent):
+            raise InputError(f"no folder {path}: allowed are {ALLOWED}")
+        found = runs_below(path.resolve())
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
     if not found:
         raise InputError(f"no run in {path}: a run folder has config.json and records.jsonl")
     return found

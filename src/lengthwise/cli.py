@@ -40,6 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     verb, *options = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     # Numbers here may have 10,000 digits, and exact fractions of them more; by default Python writes 4,300.
     sys.set_int_max_str_digits(0)
+    # A file name may have bytes that are no text, and a terminal may know few characters.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         if verb in ("-h", "--help"):
             print(overview())

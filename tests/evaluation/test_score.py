@@ -180,6 +180,23 @@ def test_probabilities_of_a_hand_made_model():
     assert reachable.strong.item() == pytest.approx(0.3 * 0.499, rel=1e-4)
 
 
+@pytest.mark.parametrize("name", ["reversed", "level"])
+def test_a_digit_that_is_absent_has_no_probability_outside_the_support(name):
+    """Nothing is supported, so that all probability of a digit is outside: 1 where there is one, 0 where not."""
+    task = Task.parse("add")
+    layout = build_layout(name, task, 2)
+    pair = from_ints([12, 99, 5, 0], 2, 10)[None], from_ints([34, 1, 4, 0], 2, 10)[None]
+    truth = from_ints([46, 100, 9, 0], 3, 10)[None]
+    support = torch.zeros(1, 3, len(layout.vocabulary), dtype=torch.bool)
+    scores = score(Subject(PerfectModel(layout, [task]), layout, LEARNED), pair, truth, support)
+    written = {"reversed": [2, 3, 1, 1], "level": [3, 3, 2, 2]}[name]
+    expected = torch.tensor([[float(place < digits) for place in range(3)] for digits in written])
+    assert torch.equal(scores.present[0], expected.bool())
+    assert torch.equal(scores.outside[0], expected)
+    assert torch.equal(scores.right[0], torch.ones(4, 3, dtype=torch.bool))
+    assert torch.equal(scores.probability[0][expected == 0], torch.ones(int((expected == 0).sum())))
+
+
 def test_an_answer_that_does_not_end_is_not_exact():
     task = Task.parse("add")
     layout = build_layout("padded", task, 2)

@@ -11,7 +11,7 @@ from lengthwise.records.folder import RunFolder
 from lengthwise.runs import launch
 from lengthwise.runs.build import build
 from lengthwise.runs.launch import Job, stacks, train
-from lengthwise.training.checkpoint import load_state, save_checkpoint
+from lengthwise.training.checkpoint import has_checkpoint, load_state, save_checkpoint
 
 
 def jobs(configs, root):
@@ -83,6 +83,8 @@ def test_a_member_that_breaks_fails_and_the_other_is_done(tmp_path, monkeypatch)
     first, second = train([tiny_config(seed=seed) for seed in (1, 2)], tmp_path)
     assert (first.status(), second.status()) == ("failed", "done")
     assert "no longer finite" in read_json(first.path / "status.json")["reason"]
+    assert not list(first.checkpoint_path.iterdir()), "a checkpoint of a model that has no numbers left"
+    assert has_checkpoint(second.checkpoint_path)
     for record in (*first.records(), *second.records()):
         assert record.correct is not None or record.value is not None
 

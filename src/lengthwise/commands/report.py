@@ -7,8 +7,6 @@ from typing import Annotated
 
 import tyro
 
-from lengthwise.errors import InputError
-
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
@@ -20,15 +18,13 @@ class Report:
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN")] = ()
     """Run folders, or folders that hold some."""
     out: Path = Path("report.html")
-    """The file to write."""
+    """The file to write, or a pipe or device to write into."""
     json: bool = False
     """Print what was written as JSON."""
 
     def run(self) -> None:
         from lengthwise.report.page import Report as Page
 
-        if not self.out.name:
-            raise InputError(f"out {str(self.out)!r} is not a file name, such as report.html")
         report = Page.of(self.runs)
         report.write(self.out)
         if self.json:

@@ -15,6 +15,7 @@ from lengthwise.config import Config
 from lengthwise.errors import InputError
 from lengthwise.explorer.bounds import MAX_FILE_BYTES, MAX_LISTED, MAX_TEXT, RECORD_BYTES, RefusedError
 from lengthwise.explorer.schema import Point, Points, RunList, RunSummary
+from lengthwise.records.files import printable
 from lengthwise.records.folder import CONFIG, STATUS, RunFolder, RunSource
 from lengthwise.records.packed import is_packed, open_run, packed_runs
 from lengthwise.records.schema import TRUTH, Record
@@ -38,7 +39,7 @@ class Catalogue:
     """
 
     def __init__(self, roots: Sequence[Path]) -> None:
-        missing = [root for root in roots if not root.is_dir()]
+        missing = [root for root in roots if not _is_folder(root)]
         if missing and tuple(roots) != DEFAULT_ROOTS:
             raise InputError(f"no folder {missing[0]} (--runs takes folders that hold run folders)")
         names = [root.name for root in roots]
@@ -54,7 +55,7 @@ class Catalogue:
         found: dict[str, Path] = {}
         for label, root in self._roots.items():
             below = {
-                _printable(f"{label}/{path.relative_to(root).as_posix()}"): path for path in _run_folders(root)
+                printable(f"{label}/{path.relative_to(root).as_posix()}"): path for path in _run_folders(root)
             }
             found.update(sorted(below.items()))
         kept = dict(islice(found.items(), MAX_LISTED))
@@ -76,6 +77,13 @@ class Catalogue:
         return RunList(runs=[summary(name, path) for name, path in runs.items()], left_out=left_out)
 
 
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # no file system has names this long
+        return False
+
+
 def _run_folders(root: Path) -> Iterator[Path]:
     """Run folders, and runs of packed files as FILE.json/NAME."""
     for place, folders, files in os.walk(root):
@@ -86,14 +94,17 @@ def _run_folders(root: Path) -> Iterator[Path]:
             continue
         for name in files:
             if is_packed(path / name):
-                yield from (run.path for run in packed_runs(path / name) if run.path.parent.name == name)
+                yield from _packed_paths(path / name)
         if len(path.relative_to(root).parts) >= MAX_DEPTH:
             folders.clear()
 
 
-def _printable(name: str) -> str:
-    """A file name as text, whatever bytes it has."""
-    return os.fsencode(name).decode(errors="backslashreplace")
+def _packed_paths(file: Path) -> list[Path]:
+    """The runs of a packed file; the file itself where it cannot be read, for a line in the list that says so."""
+    try:
+        return [run.path for run in packed_runs(file) if run.path.parent.name == file.name]
+    except (InputError, OSError):
+        return [file]
 
 
 def _listed(entries: dict[str, Path], name: str, kind: str) -> Path:
@@ -134,8 +145,10 @@ class ReadConfig(ConfigPart):
 
 def read_config(path: Path) -> dict[str, Any]:
     """The config of a run folder that can be used without a surprise."""
-    if str(path) != _printable(str(path)):
+    if str(path) != printable(str(path)):
         raise InputError("its name is not UTF-8")
+    if is_packed(path):
+        packed_runs(path)
     _check_file(path / CONFIG)
     content = open_run(path).config()
     if not isinstance(content, dict):

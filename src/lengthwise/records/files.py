@@ -8,10 +8,12 @@ import fcntl
 import json
 import os
 import signal
+import stat
+import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from lengthwise.errors import InputError
 
@@ -46,7 +48,49 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     except OSError as error:
         with suppress(OSError):
             aside.unlink()
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+        raise _cannot_write(path, error) from error
+
+
+def _cannot_write(path: Path, error: OSError) -> InputError:
+    return InputError(f"cannot write {path}: {error.strerror or error}")
+
+
+def write_output(path: Path, content: bytes) -> None:
+    """Write what a user asked for to where they want it, as `report --out FILE` does.
+
+    Links are followed. A regular file is replaced in one step; a pipe, a device and our own stdout are written
+    into, so that none of them turns into a file.
+    """
+    try:
+        stream = _stream(path)
+        if stream is not None:
+            with stream:
+                stream.write(content)
+    except BrokenPipeError:
+        raise  # the reader left, which is no mistake of the user
+    except OSError as error:
+        raise _cannot_write(path, error) from None
+    if stream is None:
+        replace_file(Path(os.path.realpath(path)), lambda aside: aside.write_bytes(content))
+
+
+def _stream(path: Path) -> BinaryIO | None:
+    """What is at this path, open, if it can only be written into; None for a file, or where there is none yet."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(found.st_mode):
+        raise InputError(f"cannot write {path}: it is a folder, and not a file such as report.html")
+    for output in (sys.__stdout__, sys.__stderr__):
+        # A file too, if the shell sends them there; what follows what was printed before must not overwrite it.
+        if output is not None and os.path.samestat(os.fstat(output.fileno()), found):
+            output.flush()
+            return os.fdopen(os.dup(output.fileno()), "wb")
+    if not stat.S_ISREG(found.st_mode):
+        return path.open("wb")
+    path.open("ab").close()  # a file that may not be written to may not be replaced either
+    return None
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -58,9 +102,23 @@ def json_text(content: Any) -> str:
     return json.dumps(content, indent=2) + "\n"
 
 
+def read_file(path: Path, start: int = 0, most: int | None = None) -> bytes:
+    """The bytes of a regular file from `start` on, at most `most` of them. Reading a pipe would wait forever."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"cannot read {path}: it is not a regular file")
+    with path.open("rb") as handle:
+        handle.seek(start)
+        return handle.read(most)
+
+
+def printable(name: str) -> str:
+    """A file name as text, whatever bytes it has."""
+    return os.fsencode(name).decode(errors="backslashreplace")
+
+
 def read_json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text())
+        return json.loads(read_file(path).decode())
     except FileNotFoundError:
         raise InputError(f"no file {path}") from None
     except (OSError, ValueError, RecursionError) as error:

@@ -13,7 +13,7 @@ from typing import Any, Literal, cast, get_args
 from pydantic import ValidationError
 
 from lengthwise.errors import InputError
-from lengthwise.records.files import fault_point, read_json, write_json
+from lengthwise.records.files import fault_point, printable, read_file, read_json, write_json
 from lengthwise.records.schema import Record, record_lines
 
 Status = Literal["running", "done", "failed"]
@@ -46,7 +46,7 @@ class RunSource(ABC):
 
     @property
     def name(self) -> str:
-        return self.path.name
+        return printable(self.path.name)
 
     @property
     def has_model(self) -> bool:
@@ -157,9 +157,7 @@ class RunFolder(RunSource):
     def record_lines(self, start: int = 0, most: int | None = None) -> bytes:
         if self.records_size() <= start:
             return b""
-        with self.records_path.open("rb") as handle:
-            handle.seek(start)
-            return handle.read(most)
+        return read_file(self.records_path, start, most)
 
     def cut_records(self, size: int) -> None:
         """Drop what lies past a checkpoint: lines of later steps, and a line torn by a crash."""

@@ -9,7 +9,7 @@ it to the byte: packing refuses files of which it could not promise that.
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from lengthwise.errors import InputError
 from lengthwise.records.files import json_text, read_json, write_json
@@ -164,6 +164,19 @@ def _folders(file: Path) -> dict[str, dict[str, Any]]:
 def _folders_at(file: Path, changed: int) -> dict[str, dict[str, Any]]:
     """Read once for all runs of a file, and again when it has changed."""
     content = read_json(file)
-    if "folders" not in content:
+    folders = cast(dict[str, Any], content).get("folders") if isinstance(content, dict) else None
+    if not isinstance(folders, dict):
         raise InputError(f"{file} holds no runs: it has no folders")
-    return content["folders"]
+    found = cast(dict[str, Any], folders)
+    bad = [name for name, entry in found.items() if not _is_entry(entry)]
+    if bad:
+        raise InputError(f"{file} is not as lengthwise packs runs: folders has no files of {bad[0]!r}")
+    return found
+
+
+def _is_entry(entry: Any) -> bool:
+    """The files of a run and the size of its records, or where else they are stored."""
+    if not isinstance(entry, dict):
+        return False
+    known = cast(dict[str, Any], entry)
+    return type(known.get("records_size")) is int or isinstance(known.get("stored_in"), str)

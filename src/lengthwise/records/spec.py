@@ -22,6 +22,8 @@ from lengthwise.theory.rules import Case, find_rule
 
 KEYS = ("task", "train", "test", "encoding", "layout", "base", "seed")
 
+SECTIONS = ("model", "data", "training", "evaluation")
+
 predict_once = lru_cache(maxsize=4096)(predict_case)
 """Seeds of one row share their predictions, and some take seconds to count."""
 
@@ -108,6 +110,9 @@ def read_spec(content: Any) -> RunSpec:
     missing = [key for key in KEYS if key not in config]
     if missing:
         raise InputError(f"config.json is no run config: it has no {', '.join(missing)}")
+    flat = [key for key in SECTIONS if not isinstance(config.get(key, {}), dict)]
+    if flat:
+        raise InputError(f"config.json is no run config: {flat[0]} is {config[flat[0]]!r} (must be an object)")
     try:
         return RunSpec.of(config)
     except (TypeError, ValueError, AttributeError) as error:

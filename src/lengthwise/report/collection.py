@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
+from lengthwise.records.files import printable
 from lengthwise.records.folder import RunSource
 from lengthwise.records.packed import is_packed, notes, runs_below
 from lengthwise.records.spec import RunSpec
@@ -134,9 +135,12 @@ def find_runs(paths: Sequence[Path]) -> tuple[list[ShownRun], list[LeftOut]]:
 
 
 def _runs(path: Path) -> list[RunSource]:
-    if not path.exists() and not is_packed(path.parent):
-        raise InputError(f"no folder {path} (name {RUN_PLACES})")
-    found = runs_below(path.resolve())
+    try:
+        if not path.exists() and not is_packed(path.parent):
+            raise InputError(f"no folder {path} (name {RUN_PLACES})")
+        found = runs_below(path.resolve())
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
     if not found:
         raise InputError(f"no run in {path} (a run folder has config.json and records.jsonl)")
     return found
@@ -163,7 +167,7 @@ def _labels(folders: Sequence[Path]) -> list[str]:
     depth = 1
     while len({folder.parts[-depth:] for folder in folders}) < len(folders):
         depth += 1
-    return ["/".join(folder.parts[-depth:]) for folder in folders]
+    return [printable("/".join(folder.parts[-depth:])) for folder in folders]
 
 
 @dataclass(frozen=True)

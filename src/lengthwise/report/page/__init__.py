@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader
 from plotly.offline import get_plotlyjs
 
 from lengthwise.arithmetic import Domain
-from lengthwise.records.files import replace_file
+from lengthwise.records.files import write_output
 from lengthwise.records.verdicts import FAILS, GATE, HOLDS, TOLERANCE, UNDECIDED, Verdict
 from lengthwise.report import words
 from lengthwise.report.collection import (
@@ -101,8 +101,7 @@ class Report:
         )
 
     def write(self, path: Path) -> None:
-        html = self.html()
-        replace_file(path, lambda aside: aside.write_text(html, encoding="utf-8"))
+        write_output(path, self.html().encode())
 
 
 def report_html(paths: Sequence[Path | str]) -> str:

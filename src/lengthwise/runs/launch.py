@@ -27,10 +27,15 @@ from lengthwise.runs.environment import choose_device, environment, memory_error
 from lengthwise.runs.evaluate import Assessment, assess_held_out, training_accuracies
 from lengthwise.runs.progress import Mirror, TrainingBar, check_mirror, open_mirrors
 from lengthwise.training.checkpoint import (
+    Place,
+    agree,
     copy_into,
+    dead_members,
+    drop_previous,
     has_checkpoint,
     load_state,
     load_tensors,
+    place,
     remove_leftovers,
     save_checkpoint,
 )
@@ -45,10 +50,9 @@ class Job:
     folder: RunFolder
 
     @property
-    def step(self) -> int:
+    def place(self) -> Place:
         """Where a checkpoint lets it go on."""
-        path = self.folder.checkpoint_path
-        return load_state(path).step if has_checkpoint(path) else 0
+        return place(self.folder.checkpoint_path)
 
 
 def train(
@@ -81,6 +85,7 @@ def train_jobs(
     with ExitStack() as locks:
         for job in unfinished:
             locks.enter_context(folder_lock(job.folder.path))
+        agree([job.folder.checkpoint_path for job in unfinished])
         for members in stacks(unfinished):
             with failures_recorded(members), memory_errors_explained(len(members)):
                 with new_folders_removed_on_error(job for job in members if job in new):
@@ -91,10 +96,15 @@ def train_jobs(
 
 
 def stacks(jobs: Sequence[Job]) -> list[list[Job]]:
-    """Runs of equal shape that stand at the same step train as one program."""
-    groups: dict[tuple[str, int], list[Job]] = {}
-    for job in jobs:
-        groups.setdefault((stack_key(job.config), job.step), []).append(job)
+    """Runs of equal shape that stand at the same step train as one program, with those that died before."""
+    keys = [stack_key(job.config) for job in jobs]
+    died: dict[tuple[str, str], Place] = {}
+    for key, job in zip(keys, jobs, strict=True):
+        died |= {(key, name): job.place for name in dead_members(job.folder.checkpoint_path)}
+    groups: dict[tuple[str, Place], list[Job]] = {}
+    for key, job in zip(keys, jobs, strict=True):
+        where = max(job.place, died.get((key, job.folder.name), job.place))
+        groups.setdefault((key, where), []).append(job)
     return list(groups.values())
 
 
@@ -177,9 +187,12 @@ class StackRun:
 
     def _resume(self) -> None:
         """Take up each member's checkpoint; without one, start its records anew."""
-        whole = self.trainer.state()
+        whole, where = self.trainer.state(), max(job.place for job in self.jobs)
         for k, job in enumerate(self.jobs):
             folder = job.folder.checkpoint_path
+            if job.place < where:  # it died before this checkpoint of the others
+                whole["training/alive"][k] = 0.0
+                continue
             if not has_checkpoint(folder):
                 job.folder.cut_records(0)
                 continue
@@ -233,10 +246,10 @@ class StackRun:
                 mirror.write(own)
 
     def _checkpoint(self, progress: Progress) -> None:
-        whole = self.trainer.state()
-        for k, job in enumerate(self.jobs):
-            if not progress.alive[k]:
-                continue
+        """One transaction: every member keeps its checkpoint before until all have a new one."""
+        whole, names = self.trainer.state(), self.stack.names
+        live = [(k, job) for k, job in enumerate(self.jobs) if progress.alive[k]]
+        for k, job in live:
             save_checkpoint(
                 job.folder.checkpoint_path,
                 {name: tensor[k : k + 1] for name, tensor in whole.items()},
@@ -246,7 +259,11 @@ class StackRun:
                 seconds=progress.seconds,
                 evaluation_seconds=self.evaluation_seconds,
                 records_size=job.folder.records_size(),
+                dead=[name for name, alive in zip(names, progress.alive, strict=True) if not alive],
+                stack=[names[k] for k, _ in live] if len(live) > 1 else (),
             )
+        for _, job in live:
+            drop_previous(job.folder.checkpoint_path)
 
 
 def _is_number(record: Record) -> bool:

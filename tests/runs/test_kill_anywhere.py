@@ -208,7 +208,7 @@ def test_interrupted_in_a_step(runs, step):
     folder = RunFolder(out / runs.configs[0].name)
     state = load_state(folder.checkpoint_path)
     assert (state.step, state.finished) == (step, False)
-    assert folder.status() == "running"
+    assert (folder.status(), folder.costs()["step"]) == ("stopped", step)
     assert f"stopped after step {step}" in out.with_suffix(".log").read_text()
     runs.resume(out)
 
@@ -237,6 +237,13 @@ def test_interrupted_then_killed_then_interrupted(learned):
     assert learned.train(out, fault="mid-record:1")["code"] == KILLED
     assert learned.train(out, interrupt_at=14)["code"] == STOPPED
     learned.resume(out)
+
+
+def test_a_stack_interrupted_is_stopped_and_resumes(stack):
+    out = stack.fresh()
+    assert stack.train(out, interrupt_at=7)["code"] == STOPPED
+    assert [(job.folder.status(), job.place) for job in jobs_of(stack, out)] == [("stopped", (7, False))] * 3
+    stack.resume(out)
 
 
 def test_asked_to_end_as_a_scheduler_does(learned):

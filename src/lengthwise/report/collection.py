@@ -28,7 +28,7 @@ RUN_NAME = re.compile(r".+-s\d+")
 """Runs of recipes; a run may have any other name."""
 
 ALLOWED = "run folders, packed results such as results/addition.json, and folders that hold some"
-UNFINISHED = ("running", "failed")
+UNFINISHED = ("running", "stopped", "failed")
 
 # What says how a run is watched, not how it is trained.
 WATCHING = ("seed", "test", "evaluation", "training.evaluate_every", "training.checkpoint_every")

@@ -79,10 +79,10 @@ def train_jobs(
         check_encoding(job.config.model, job.config.encoding)
     facts = environment(where)
     new = [job for job in jobs if not job.folder.path.exists()]
-    for job in jobs:
-        RunFolder.claim(job.folder.path, job.config.model_dump(mode="json"), facts, completed)
-    unfinished = [job for job in jobs if job.folder.status() != "done"]
-    with ExitStack() as locks:
+    with stops_recorded(jobs), ExitStack() as locks:
+        for job in jobs:
+            RunFolder.claim(job.folder.path, job.config.model_dump(mode="json"), facts, completed)
+        unfinished = [job for job in jobs if job.folder.status() != "done"]
         for job in unfinished:
             locks.enter_context(folder_lock(job.folder.path))
         agree([job.folder.checkpoint_path for job in unfinished])
@@ -117,6 +117,18 @@ def failures_recorded(jobs: Sequence[Job]) -> Iterator[None]:
         for job in jobs:
             if job.folder.path.exists():
                 job.folder.set_status("failed", reason=str(error))
+        raise
+
+
+@contextmanager
+def stops_recorded(jobs: Sequence[Job]) -> Iterator[None]:
+    """A run that someone stopped is not said to be running."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        for job in jobs:
+            if job.folder.path.exists() and job.folder.status() == "running":
+                job.folder.set_status("stopped", step=job.place[0])
         raise
 
 

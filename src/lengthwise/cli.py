@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import lengthwise
-from lengthwise.errors import InputError
+from lengthwise.errors import InputError, one_line
 
 VERBS = {
     "predict": "what a trained model will compute, exactly",
@@ -61,6 +61,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         # The reader of our output left, as `head` does.
         sys.stderr.close()
+    except OSError as error:
+        # A folder that may not be read, a name that is too long: what a path is for is known where it is used.
+        print(f"error: {one_line(_reason(error))}", file=sys.stderr)
+        sys.exit(2)
 
 
 def _stop_on_signals() -> None:
@@ -68,6 +72,11 @@ def _stop_on_signals() -> None:
     request to end, as a cluster's scheduler sends it."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
+
+
+def _reason(error: OSError) -> str:
+    where = "" if error.filename is None else f" {error.filename}"
+    return f"cannot use{where}: {error.strerror or error}"
 
 
 def overview() -> str:

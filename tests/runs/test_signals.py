@@ -57,3 +57,11 @@ def test_training_from_a_background(tmp_path, by, moment):
     assert "Traceback" not in said
     assert said.splitlines()[-1].startswith("stopped")
     assert read_json(tmp_path / "run" / "status.json")["status"] == "stopped"
+
+
+def test_a_prediction_from_a_background():
+    """What takes more than two seconds says so on one line of stderr, and stops when asked to."""
+    process = started("predict", "mul%19997", "--test", "D5..40", "--json")
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("predicting")
+    assert stopped(process, signal.SIGINT) == ("", "stopped\n")

@@ -21,7 +21,15 @@ from lengthwise.model.positions import check_encoding
 from lengthwise.records.files import fault_point, folder_lock
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.schema import Record
-from lengthwise.runs.build import build, fixed_set, sample_counts, stack_key, tokens_per_step, training_steps
+from lengthwise.runs.build import (
+    build,
+    check_memory,
+    fixed_set,
+    sample_counts,
+    stack_key,
+    tokens_per_step,
+    training_steps,
+)
 from lengthwise.runs.config import RunConfig, completed
 from lengthwise.runs.environment import choose_device, environment, memory_errors_explained
 from lengthwise.runs.evaluate import Assessment, assess_held_out, training_accuracies
@@ -151,6 +159,7 @@ class StackRun:
     ) -> None:
         self.jobs, self.mirrors, self.console = jobs, mirrors, console
         names = [job.folder.name for job in jobs]
+        check_memory([job.config for job in jobs], device)
         self.stack = build([job.config for job in jobs], device, names)
         self.assess = Assessment(self.stack)
         self.trainer = Trainer(self.stack.model, training_steps(self.stack), self.stack.config.training)

@@ -7,12 +7,13 @@ import contextlib
 import importlib
 import io
 import re
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 import lengthwise
-from lengthwise.errors import InputError
+from lengthwise.errors import InputError, one_line
 
 VERBS = {
     "predict": "what a trained model will compute, exactly",
@@ -37,6 +38,8 @@ class Command(Protocol):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a verb; a user's mistake ends in one line and exit code 2."""
+    if arguments is None:
+        _stop_on_signals()
     verb, *options = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     # Numbers here may have 10,000 digits, and exact fractions of them more; by default Python writes 4,300.
     sys.set_int_max_str_digits(0)
@@ -61,6 +64,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         # The reader of our output left, as `head` does.
         sys.stderr.close()
+    except OSError as error:
+        # A folder that may not be read, a name that is too long: what a path is for is known where it is used.
+        print(f"error: {one_line(_reason(error))}", file=sys.stderr)
+        sys.exit(2)
+
+
+def _stop_on_signals() -> None:
+    """Ctrl-C stops every verb, though a shell starts what runs in its background with Ctrl-C ignored; so does a
+    request to end, as a cluster's scheduler sends it."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+
+
+def _reason(error: OSError) -> str:
+    where = "" if error.filename is None else f" {error.filename}"
+    return f"cannot use{where}: {error.strerror or error}"
 
 
 def overview() -> str:

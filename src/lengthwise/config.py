@@ -1,12 +1,16 @@
 """What all configs share: frozen, nothing extra, and one line for the user if a value does not hold."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lengthwise.errors import InputError
 
 REASONS = {"missing": "{} is missing", "extra_forbidden": "unknown option {}"}
+
+
+Count = Annotated[int, Field(ge=1, le=10**9)]
+"""How many of something. More than this is a mistake, and would end in an error of some library."""
 
 
 class Config(BaseModel):

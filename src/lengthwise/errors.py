@@ -1,5 +1,26 @@
 """The one exception meant for users: what was given and what would do, in one line."""
 
+import re
+
+LONGEST_WORD, LONGEST_LINE = 300, 2_000
+
 
 class InputError(ValueError):
     """Bad input. The command line prints its message without a traceback and exits with code 2."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(one_line(message))
+
+
+def one_line(message: str) -> str:
+    """A message on one line, with long inputs that it quotes shortened.
+
+    >>> one_line("invalid task '" + "9" * 100_000 + "'")
+    "invalid task '9999999999999999999999999999999999999999999999999…99999999999999999'"
+    """
+    words = re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: _shortened(word[0], 64, 18), message)
+    return _shortened(" ".join(words.splitlines()), LONGEST_LINE - 200, 200)
+
+
+def _shortened(text: str, first: int, last: int) -> str:
+    return text if len(text) <= first + last else f"{text[:first]}…{text[-last:]}"

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,8 @@ from fakes import tiny_config
 from lengthwise.records.files import read_json
 from lengthwise.records.folder import RunFolder
 from lengthwise.runs.build import build, training_data
-from lengthwise.training.checkpoint import load_state
+from lengthwise.runs.launch import Job, stacks
+from lengthwise.training.checkpoint import agree, load_state, place, save_checkpoint
 
 KILLED = -9
 CONFIGS = {
@@ -206,17 +208,17 @@ def test_interrupted_in_a_step(runs, step):
     folder = RunFolder(out / runs.configs[0].name)
     state = load_state(folder.checkpoint_path)
     assert (state.step, state.finished) == (step, False)
-    assert folder.status() == "running"
+    assert (folder.status(), folder.costs()["step"]) == ("stopped", step)
     assert f"stopped after step {step}" in out.with_suffix(".log").read_text()
     runs.resume(out)
 
 
 def test_interrupted_in_the_last_step_then_killed_over_its_last_checkpoint(learned):
     """Two checkpoints of one step, before and after the last evaluation, must not be mixed."""
-    for place in ("before-rename-state.json:1", "after-rename-state.json:1"):
+    for fault in ("before-rename-state.json:1", "after-rename-state.json:1"):
         out = learned.fresh()
         assert learned.train(out, interrupt_at=STEPS)["code"] == STOPPED
-        assert learned.train(out, fault=place)["code"] == KILLED
+        assert learned.train(out, fault=fault)["code"] == KILLED
         learned.resume(out)
 
 
@@ -237,6 +239,13 @@ def test_interrupted_then_killed_then_interrupted(learned):
     learned.resume(out)
 
 
+def test_a_stack_interrupted_is_stopped_and_resumes(stack):
+    out = stack.fresh()
+    assert stack.train(out, interrupt_at=7)["code"] == STOPPED
+    assert [(job.folder.status(), job.place) for job in jobs_of(stack, out)] == [("stopped", (7, False))] * 3
+    stack.resume(out)
+
+
 def test_asked_to_end_as_a_scheduler_does(learned):
     out = learned.fresh()
     assert learned.train(out, interrupt_at=9, signal=int(signal.SIGTERM))["code"] == STOPPED
@@ -254,19 +263,130 @@ def test_a_finished_run_is_not_redone(runs):
     assert {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in paths} == before
 
 
-def test_a_stack_killed_between_its_members_resumes(driver, tmp_path):
-    """Killed after one member's checkpoint and before the other's, they go on apart, each to its own end."""
-    configs = [tiny_config(seed=seed) for seed in (1, 2)]
-    runs = Runs(driver, tmp_path, configs)
-    out = runs.fresh()
-    assert runs.train(out, fault="after-rename-state.json:3")["code"] == KILLED
-    steps = [load_state(out / config.name / "checkpoint").step for config in configs]
-    assert steps == [8, 4]
-    assert runs.train(out)["code"] == 0
-    for config, whole in zip(configs, runs.whole, strict=True):
-        found = runs.contents(out / config.name)
-        assert found["status"] == "done"
-        assert found["records"].count(b"\n") == whole["records"].count(b"\n")
-        tensors = safetensors.torch.load(found["tensors"])
+# --- stacks ---------------------------------------------------------------------------------------------------
+
+STACK = [
+    tiny_config(seed=1, model={"dropout": 0.1}),
+    tiny_config(seed=2, train="D1..2", training={"learning_rate": 3e-3}),
+    tiny_config(seed=3, task="add%7"),
+]
+STACK = [config.changed(data={"operand_width": 3, "answer_width": 4}) for config in STACK]
+
+
+@pytest.fixture(scope="module")
+def stack(driver, tmp_path_factory):
+    runs = Runs(driver, tmp_path_factory.mktemp("stack"), STACK)
+    assert [[job.config.seed for job in jobs] for jobs in stacks(jobs_of(runs, runs.fresh()))] == [[1, 2, 3]]
+    return runs
+
+
+def jobs_of(runs, out):
+    return [Job(config, RunFolder(out / config.name)) for config in runs.configs]
+
+
+def test_a_stack_killed_at_random_moments(stack):
+    """LENGTHWISE_STACK_KILLS asks for more kills than continuous integration has time for."""
+    rng, kills, identical, seconds = random.Random(24), 0, 0, stack.seconds
+    asked = int(os.environ.get("LENGTHWISE_STACK_KILLS", "8"))
+    while kills < asked:
+        out = stack.fresh()
+        for _ in range(rng.randint(1, 4)):
+            ended = stack.train(out, **random_death(rng, seconds))
+            assert ended["code"] in (KILLED, 0)
+            if ended["code"] == 0:
+                seconds *= 0.98
+                break
+            kills += 1
+        stack.resume(out)
+        identical += 1
+        shutil.rmtree(out)
+    print(f"{kills} kills of {identical} stacks: all {identical} ended as the one that was not killed")
+
+
+def random_death(rng, seconds):
+    """Half of them anywhere, half between the checkpoints of two members, where few moments would find it."""
+    if rng.random() < 0.5:
+        return {"kill_after": rng.uniform(0.0, seconds)}
+    return {"fault": f"{rng.choice(STACK_FAULTS)}:{rng.randint(1, len(STACK) * len(CHECKPOINTS))}"}
+
+
+STACK_FAULTS = [
+    "before-rename-previous.json",
+    "after-rename-previous.json",
+    "before-rename-state.json",
+    "after-rename-state.json",
+    "after-removal-previous.json",
+    "before-rename-step-000000008.safetensors",
+    "after-rename-step-000000008.safetensors",
+]
+
+
+@pytest.mark.parametrize("checkpoint", [1, len(CHECKPOINTS)])
+def test_a_stack_killed_between_its_members(stack, checkpoint):
+    """In the first checkpoint, before which there is none, and in the last."""
+    first = len(STACK) * (checkpoint - 1) + 1
+    for fault in ("after-rename-previous.json", "after-rename-state.json", "after-removal-previous.json"):
+        for k in (first, first + 1):
+            out = stack.fresh()
+            assert stack.train(out, fault=f"{fault}:{k}")["code"] == KILLED, fault
+            stack.resume(out)
+
+
+def test_members_go_back_to_the_last_checkpoint_that_all_have(stack):
+    out = stack.fresh()
+    assert stack.train(out, fault="after-rename-state.json:5")["code"] == KILLED
+    folders = [job.folder.checkpoint_path for job in jobs_of(stack, out)]
+    assert [place(folder)[0] for folder in folders] == [8, 8, 4]
+    # Killed again while they go back, which they do in this order.
+    assert stack.train(out, fault="before-rename-state.json:2")["code"] == KILLED
+    assert [place(folder)[0] for folder in folders] == [4, 8, 4]
+    agree(folders)
+    assert [place(folder)[0] for folder in folders] == [4, 4, 4]
+    assert all(sorted(p.name for p in folder.iterdir()) == ["state.json", TENSORS_4] for folder in folders)
+    stack.resume(out)
+
+
+TENSORS_4 = "step-000000004.safetensors"
+
+
+def test_a_run_that_was_no_member_holds_nobody_back(stack):
+    """All members have the checkpoint of step 8; another run of equal shape happens to stand at step 4."""
+    out = stack.fresh()
+    assert stack.train(out, fault="after-removal-previous.json:4")["code"] == KILLED
+    other = RunFolder(out / "other").checkpoint_path
+    other.mkdir(parents=True)
+    save_checkpoint(other, {"w": torch.zeros(1)}, step=4, finished=False, seconds=0.0, records_size=0)
+    folders = [job.folder.checkpoint_path for job in jobs_of(stack, out)]
+    agree([other, *folders])
+    assert [place(folder)[0] for folder in (other, *folders)] == [4, 8, 8, 8]
+
+
+def test_a_member_that_died_is_dead_after_a_resume_too(driver, tmp_path):
+    """Its rate breaks it after the first checkpoint; the others end as in the stack that was not killed."""
+    broken = {"optimizer": "adamw", "learning_rate": 1e22, "warmup": 10**9}
+    sane = {**broken, "learning_rate": 1e-3}
+    rates = [sane, broken, sane]
+    configs = [tiny_config(seed=seed, training=rate) for seed, rate in enumerate(rates, start=1)]
+    out, killed = tmp_path / "whole", tmp_path / "killed"
+    for folder in (out, killed):
+        folder.mkdir()
+    runs = Runs.__new__(Runs)
+    runs.driver, runs.configs = driver, configs
+    assert runs.train(out)["code"] == 0, out.with_suffix(".log").read_text()
+    assert [RunFolder(out / config.name).status() for config in configs] == ["done", "failed", "done"]
+    assert runs.train(killed, fault="mid-evaluation:4")["code"] == KILLED
+    assert runs.train(killed)["code"] == 0, killed.with_suffix(".log").read_text()
+    assert [RunFolder(killed / config.name).status() for config in configs] == ["done", "failed", "done"]
+    for config in (configs[0], configs[2]):
+        assert runs.contents(killed / config.name) == runs.contents(out / config.name)
+    records = [RunFolder(folder / configs[1].name).records_path.read_bytes() for folder in (out, killed)]
+    assert records[0] == records[1]
+
+
+def test_alone_and_in_a_stack_differ_by_rounding_alone(driver, stack):
+    """What the README says: matrix products of a stack may sum in another order than those of one model."""
+    for config, whole in zip(STACK, stack.whole, strict=True):
+        alone = Runs(driver, stack.fresh(), [config])
+        tensors = safetensors.torch.load(alone.whole[0]["tensors"])
         for name, expected in safetensors.torch.load(whole["tensors"]).items():
             torch.testing.assert_close(tensors[name], expected, rtol=1e-4, atol=1e-4, msg=name)

@@ -25,6 +25,7 @@ from lengthwise.arithmetic.task import Task, check_base, digit_count
 from lengthwise.errors import InputError
 
 MAX_LENGTH = 10_000
+MAX_ROWS = 20_000
 
 GRAMMAR = (
     "write D4 (the longer operand has 4 digits), B4 (both have 4), 40x2 (a has 40, b has 2), D4[lead>=6], "
@@ -281,6 +282,8 @@ def parse_test_domains(text: str, base: int = 10) -> list[Domain]:
             rows += domain.separate_parts()
         else:
             rows.append(domain)
+        if len(rows) > MAX_ROWS:
+            raise InputError(f"more than {MAX_ROWS:,} test domains are too many")
     return rows
 
 

@@ -35,7 +35,7 @@ OPERATIONS: dict[str, Operation] = {
     "mul": Operation("*", lambda a, b: a * b, lambda n, m: n + m),
 }
 
-_FORM = re.compile(r"(?P<operation>[A-Za-z_]\w*)(?:%(?P<modulus>-?\d+))?")
+_FORM = re.compile(r"(?P<operation>[A-Za-z_]\w*)(?:%(?P<modulus>-?\d+))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

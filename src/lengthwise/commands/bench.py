@@ -19,6 +19,8 @@ from lengthwise.runs.config import RunConfig
 if TYPE_CHECKING:
     from lengthwise.runs.costs import Bench as Measured
 
+MAX_MEMBERS, MAX_SECONDS = 10_000, 3_600
+
 
 @dataclass(frozen=True, kw_only=True)
 class Bench:
@@ -52,10 +54,10 @@ class Bench:
         from lengthwise.runs.costs import bench, shares_of_ceilings
         from lengthwise.runs.environment import choose_device, environment
 
-        if self.members < 1:
-            raise InputError(f"members is {self.members} (must be 1 or more)")
-        if self.seconds <= 0:
-            raise InputError(f"seconds is {self.seconds:g} (must be more than 0)")
+        if not 1 <= self.members <= MAX_MEMBERS:
+            raise InputError(f"members is {self.members} (must be 1 to {MAX_MEMBERS:,})")
+        if not 0 < self.seconds <= MAX_SECONDS:
+            raise InputError(f"seconds is {self.seconds:g} (must be more than 0 and at most {MAX_SECONDS:,})")
         device = choose_device(self.device)
         if self.profile:
             self._show_profile()

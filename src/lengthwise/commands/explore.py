@@ -32,8 +32,7 @@ class Explore:
     """Do not open the page in a browser."""
 
     def run(self) -> None:
-        # A shell starts what runs in its background with Ctrl-C ignored; this server always stops.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        # The server handles it by itself, and ends by it.
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         import uvicorn
 

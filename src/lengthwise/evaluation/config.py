@@ -2,10 +2,8 @@
 
 from typing import Literal
 
-from pydantic import PositiveInt
-
 from lengthwise.arithmetic import Task
-from lengthwise.config import Config
+from lengthwise.config import Config, Count
 from lengthwise.errors import InputError
 from lengthwise.theory.hypotheses import Hypothesis
 
@@ -13,10 +11,10 @@ SetName = Literal["lopsided", "carry", "alternating"]
 
 
 class EvaluationConfig(Config):
-    problems: PositiveInt = 10_000
+    problems: Count = 10_000
     """Number of problems per domain that is too large to be tested whole."""
 
-    interim_problems: PositiveInt = 1_000
+    interim_problems: Count = 1_000
     """Number of problems per domain at evaluations during training, and per digit for `dynamics` and
     `dependence`."""
 
@@ -38,7 +36,7 @@ class EvaluationConfig(Config):
     chains: bool = False
     """Measure exact match by longest carry chain after training, on equally many problems of each (add)."""
 
-    pairs: PositiveInt | None = None
+    pairs: Count | None = None
     """Number of problems for each pair of operand lengths, measured after training; above 30 digits not every
     length is taken."""
 
@@ -46,10 +44,10 @@ class EvaluationConfig(Config):
     """Special problems of every tested length, measured after training: one operand short, a carry through the
     whole number, carries at every other digit (add without modulus)."""
 
-    decoded: PositiveInt | None = None
+    decoded: Count | None = None
     """Number of problems per test domain to answer by real decoding too, after training."""
 
-    anatomy: PositiveInt | None = None
+    anatomy: Count | None = None
     """Number of problems per test domain to analyse internally after training: where the first wrong digit falls,
     the margin of right digits, and where attention goes (evaluation/anatomy.py)."""
 

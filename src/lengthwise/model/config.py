@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Self
 
-from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, NonNegativeInt, PositiveFloat, model_validator
 
-from lengthwise.config import Config
+from lengthwise.config import Config, Count
 from lengthwise.errors import InputError
 
 SIZES: Mapping[str, Mapping[str, int]] = MappingProxyType(
@@ -23,6 +23,9 @@ SIZES: Mapping[str, Mapping[str, int]] = MappingProxyType(
     }
 )
 
+MAX_LAYERS, MAX_WIDTH = 1_000, 2**16
+"""Far above what trains here; memory sets its own bound (runs/memory.py)."""
+
 LEAST_POSITION_HEAD_WIDTH = 6
 """Entries of a position-only head: two pairs that do not turn and one that does."""
 
@@ -30,13 +33,13 @@ LEAST_POSITION_HEAD_WIDTH = 6
 class ModelConfig(Config):
     """A decoder-only transformer; the defaults are those of nanoGPT at the paper's size."""
 
-    layers: PositiveInt = 6
+    layers: Annotated[int, Field(ge=1, le=MAX_LAYERS)] = 6
     """Transformer blocks."""
 
-    heads: PositiveInt = 6
+    heads: Count = 6
     """Attention heads in each block; the width must be a multiple of them."""
 
-    width: PositiveInt = 384
+    width: Annotated[int, Field(ge=1, le=MAX_WIDTH)] = 384
     """Dimensions of the residual stream."""
 
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
@@ -59,7 +62,7 @@ class ModelConfig(Config):
     """Let positions rotate queries and keys around a circle, by random frequencies, instead of adding a learned
     row: what is learned about a distance then holds at every position. For encodings with a table."""
 
-    frequency_draws: PositiveInt = 100
+    frequency_draws: Annotated[int, Field(ge=1, le=10**6)] = 100
     """With position_waves: number of sets of random frequencies that each head draws, to keep the one that
     separates positions best."""
 
@@ -82,7 +85,7 @@ class ModelConfig(Config):
     without positions: for what is at no fixed distance, such as the short factor of a product. Where problems
     share a training row, content heads see their own problem alone."""
 
-    context: PositiveInt | None = None
+    context: Count | None = None
     """Rows of a learned position table, or the range that randomized positions come from; by default as many
     as the layout needs, twice that where training draws offsets, four times where it draws positions."""
 
@@ -94,7 +97,7 @@ class ModelConfig(Config):
     """Scale queries by the logarithm of the number of keys they see, times a learned factor per head: softmax over
     many keys is then as sharp as over the few of training."""
 
-    loops: PositiveInt = 1
+    loops: Annotated[int, Field(ge=1, le=MAX_LAYERS)] = 1
     """Number of times the blocks are applied in turn, the embedded input added each time: a deeper model with the
     same parameters."""
 

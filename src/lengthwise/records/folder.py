@@ -16,7 +16,7 @@ from lengthwise.errors import InputError
 from lengthwise.records.files import fault_point, printable, read_file, read_json, write_json
 from lengthwise.records.schema import Record, record_lines
 
-Status = Literal["running", "done", "failed"]
+Status = Literal["running", "stopped", "done", "failed"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 
 CONFIG, ENVIRONMENT, STATUS, RECORDS = "config.json", "environment.json", "status.json", "records.jsonl"

@@ -29,7 +29,7 @@ RUN_NAME = re.compile(r".+-s\d+")
 """Runs of recipes; a run may have any other name."""
 
 RUN_PLACES = "a run folder, packed results such as results/addition.json, or a folder that holds some"
-UNFINISHED = ("running", "failed")
+UNFINISHED = ("running", "stopped", "failed")
 
 # What says how a run is watched, not how it is trained.
 WATCHING = ("seed", "test", "evaluation", "training.evaluate_every", "training.checkpoint_every")

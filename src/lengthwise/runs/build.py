@@ -11,6 +11,7 @@ from lengthwise.evaluation.subject import Member, Subject
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import find_encoding
 from lengthwise.runs.config import RunConfig
+from lengthwise.runs.memory import FLOAT, SMALLER_MODEL, parameter_count, refuse_beyond, training_memory
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.tokens.counter import derive
 from lengthwise.tokens.fixed import FixedSet
@@ -63,8 +64,10 @@ def build(configs: Sequence[RunConfig], device: torch.device, names: Sequence[st
     """A stack with fresh weights; runs are called as their configs are unless they have other names."""
     first = configs[0]
     assert all(stack_key(config) == stack_key(first) for config in configs), "members of a stack differ"
-    layout = build_layout(first.resolved_layout, first.task_object, first.operand_width, first.answer_width)
+    layout = evaluation_layout(first)
     needed = positions_needed(first, layout)
+    weights = FLOAT * parameter_count(first.model, len(layout.vocabulary), position_rows(first, needed))
+    refuse_beyond({SMALLER_MODEL: len(configs) * weights}, device, len(configs))
     model = GPT(
         first.model,
         first.encoding,
@@ -75,6 +78,16 @@ def build(configs: Sequence[RunConfig], device: torch.device, names: Sequence[st
     model.encoding.check(needed)
     names = [config.name for config in configs] if names is None else names
     return Stack(model.to(device), layout, model.encoding, configs, names)
+
+
+def check_memory(configs: Sequence[RunConfig], device: torch.device) -> None:
+    """Refuse to train what cannot fit, before anything is built."""
+    first = configs[0]
+    layout = evaluation_layout(first)
+    rows = position_rows(first, positions_needed(first, layout))
+    parameters = parameter_count(first.model, len(layout.vocabulary), rows)
+    tokens = row_length(training_layout(first, layout), first.data)
+    refuse_beyond(training_memory(first, parameters, tokens, len(configs), device), device, len(configs))
 
 
 def training_steps(stack: Stack, *, plain: bool = False) -> Steps:
@@ -123,6 +136,10 @@ def tokens_per_step(stack: Stack) -> int:
     """Of one member, padding included."""
     config = stack.config
     return config.training.batch * row_length(training_layout(config, stack.layout), config.data)
+
+
+def evaluation_layout(config: RunConfig) -> Layout:
+    return build_layout(config.resolved_layout, config.task_object, config.operand_width, config.answer_width)
 
 
 def training_layout(config: RunConfig, layout: Layout) -> Layout:

@@ -17,6 +17,7 @@ from lengthwise.model.gpt import GPT
 from lengthwise.runs.build import (
     Stack,
     build,
+    check_memory,
     fixed_set,
     sample_counts,
     training_data,
@@ -79,6 +80,7 @@ def duration(seconds: float) -> str:
 
 def costs(config: RunConfig, device: str) -> Costs:
     with memory_errors_explained(1):
+        check_memory([config], choose_device(device))
         stack = build([config], choose_device(device))
         steps = training_steps(stack, plain=True)
         state = Trainer(stack.model, steps, config.training).state()
@@ -183,6 +185,7 @@ class Bench:
 
 def bench(config: RunConfig, device: torch.device, *, members: int, seconds: float = 3.0) -> Bench:
     """Measure one config alone and as a stack of `members` that differ in their seeds."""
+    check_memory([config] * members, device)
     ceilings = measure_ceilings(device)
     configs = [config.changed(seed=config.seed + k) for k in range(members)]
     rates = [_training_rate(configs[:size], device, ceilings, seconds) for size in sorted({1, members})]
@@ -244,6 +247,7 @@ def profile_steps(
     """Where a step's time goes: (kernel, microseconds per step, calls per step), longest first."""
     from torch.profiler import ProfilerActivity, profile  # noqa: PLC0415 (slow to import)
 
+    check_memory(configs, device)
     taken = training_steps(build(configs, device))
     _take(taken, 0, steps)
     activity = ProfilerActivity.CUDA if device.type == "cuda" else ProfilerActivity.CPU

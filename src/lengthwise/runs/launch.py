@@ -21,16 +21,29 @@ from lengthwise.model.positions import check_encoding
 from lengthwise.records.files import fault_point, folder_lock
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.schema import Record
-from lengthwise.runs.build import build, fixed_set, sample_counts, stack_key, tokens_per_step, training_steps
+from lengthwise.runs.build import (
+    build,
+    check_memory,
+    fixed_set,
+    sample_counts,
+    stack_key,
+    tokens_per_step,
+    training_steps,
+)
 from lengthwise.runs.config import RunConfig, completed
 from lengthwise.runs.environment import choose_device, environment, memory_errors_explained
 from lengthwise.runs.evaluate import Assessment, assess_held_out, training_accuracies
 from lengthwise.runs.progress import Mirror, TrainingBar, check_mirror, open_mirrors
 from lengthwise.training.checkpoint import (
+    Place,
+    agree,
     copy_into,
+    dead_members,
+    drop_previous,
     has_checkpoint,
     load_state,
     load_tensors,
+    place,
     remove_leftovers,
     save_checkpoint,
 )
@@ -45,10 +58,9 @@ class Job:
     folder: RunFolder
 
     @property
-    def step(self) -> int:
+    def place(self) -> Place:
         """Where a checkpoint lets it go on."""
-        path = self.folder.checkpoint_path
-        return load_state(path).step if has_checkpoint(path) else 0
+        return place(self.folder.checkpoint_path)
 
 
 def train(
@@ -75,12 +87,13 @@ def train_jobs(
         check_encoding(job.config.model, job.config.encoding)
     facts = environment(where)
     new = [job for job in jobs if not job.folder.path.exists()]
-    for job in jobs:
-        RunFolder.claim(job.folder.path, job.config.model_dump(mode="json"), facts, completed)
-    unfinished = [job for job in jobs if job.folder.status() != "done"]
-    with ExitStack() as locks:
+    with stops_recorded(jobs), ExitStack() as locks:
+        for job in jobs:
+            RunFolder.claim(job.folder.path, job.config.model_dump(mode="json"), facts, completed)
+        unfinished = [job for job in jobs if job.folder.status() != "done"]
         for job in unfinished:
             locks.enter_context(folder_lock(job.folder.path))
+        agree([job.folder.checkpoint_path for job in unfinished])
         for members in stacks(unfinished):
             with failures_recorded(members), memory_errors_explained(len(members)):
                 with new_folders_removed_on_error(job for job in members if job in new):
@@ -91,10 +104,15 @@ def train_jobs(
 
 
 def stacks(jobs: Sequence[Job]) -> list[list[Job]]:
-    """Runs of equal shape that stand at the same step train as one program."""
-    groups: dict[tuple[str, int], list[Job]] = {}
-    for job in jobs:
-        groups.setdefault((stack_key(job.config), job.step), []).append(job)
+    """Runs of equal shape that stand at the same step train as one program, with those that died before."""
+    keys = [stack_key(job.config) for job in jobs]
+    died: dict[tuple[str, str], Place] = {}
+    for key, job in zip(keys, jobs, strict=True):
+        died |= {(key, name): job.place for name in dead_members(job.folder.checkpoint_path)}
+    groups: dict[tuple[str, Place], list[Job]] = {}
+    for key, job in zip(keys, jobs, strict=True):
+        where = max(job.place, died.get((key, job.folder.name), job.place))
+        groups.setdefault((key, where), []).append(job)
     return list(groups.values())
 
 
@@ -107,6 +125,18 @@ def failures_recorded(jobs: Sequence[Job]) -> Iterator[None]:
         for job in jobs:
             if job.folder.path.exists():
                 job.folder.set_status("failed", reason=str(error))
+        raise
+
+
+@contextmanager
+def stops_recorded(jobs: Sequence[Job]) -> Iterator[None]:
+    """A run that someone stopped is not said to be running."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        for job in jobs:
+            if job.folder.path.exists() and job.folder.status() == "running":
+                job.folder.set_status("stopped", step=job.place[0])
         raise
 
 
@@ -129,6 +159,7 @@ class StackRun:
     ) -> None:
         self.jobs, self.mirrors, self.console = jobs, mirrors, console
         names = [job.folder.name for job in jobs]
+        check_memory([job.config for job in jobs], device)
         self.stack = build([job.config for job in jobs], device, names)
         self.assess = Assessment(self.stack)
         self.trainer = Trainer(self.stack.model, training_steps(self.stack), self.stack.config.training)
@@ -177,9 +208,12 @@ class StackRun:
 
     def _resume(self) -> None:
         """Take up each member's checkpoint; without one, start its records anew."""
-        whole = self.trainer.state()
+        whole, where = self.trainer.state(), max(job.place for job in self.jobs)
         for k, job in enumerate(self.jobs):
             folder = job.folder.checkpoint_path
+            if job.place < where:  # it died before this checkpoint of the others
+                whole["training/alive"][k] = 0.0
+                continue
             if not has_checkpoint(folder):
                 job.folder.cut_records(0)
                 continue
@@ -233,10 +267,10 @@ class StackRun:
                 mirror.write(own)
 
     def _checkpoint(self, progress: Progress) -> None:
-        whole = self.trainer.state()
-        for k, job in enumerate(self.jobs):
-            if not progress.alive[k]:
-                continue
+        """One transaction: every member keeps its checkpoint before until all have a new one."""
+        whole, names = self.trainer.state(), self.stack.names
+        live = [(k, job) for k, job in enumerate(self.jobs) if progress.alive[k]]
+        for k, job in live:
             save_checkpoint(
                 job.folder.checkpoint_path,
                 {name: tensor[k : k + 1] for name, tensor in whole.items()},
@@ -246,7 +280,11 @@ class StackRun:
                 seconds=progress.seconds,
                 evaluation_seconds=self.evaluation_seconds,
                 records_size=job.folder.records_size(),
+                dead=[name for name, alive in zip(names, progress.alive, strict=True) if not alive],
+                stack=[names[k] for k, _ in live] if len(live) > 1 else (),
             )
+        for _, job in live:
+            drop_previous(job.folder.checkpoint_path)
 
 
 def _is_number(record: Record) -> bool:

@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 from lengthwise.arithmetic import Task, digit_count
+from lengthwise.arithmetic.domain import MAX_LENGTH
 from lengthwise.errors import InputError
 
-_FORM = re.compile(r"(?P<kind>truth|local|truncated|windowed|leading|folded)(?::(?P<size>\d+))?")
+_FORM = re.compile(r"(?P<kind>truth|local|truncated|windowed|leading|folded)(?::(?P<size>\d+))?", re.ASCII)
 _WITHOUT_SIZE = ("truth", "local")
 
 
@@ -51,6 +52,8 @@ class Hypothesis:
         if match is None or not sized or size == 0:
             known = "truth, local, truncated:4, windowed:5, leading:4, folded:4"
             raise InputError(f"unknown hypothesis {text!r} (choose from {known})")
+        if size is not None and size > MAX_LENGTH:
+            raise InputError(f"size {size} in {match['kind']} is out of range (1 to {MAX_LENGTH})")
         return cls(match["kind"], size)
 
     def __str__(self) -> str:

@@ -5,19 +5,24 @@
 ('truncated:4', Fraction(4, 675))
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
-from lengthwise.theory.accuracy import accuracy, accuracy_json, within_reach
+from lengthwise.errors import InputError
+from lengthwise.theory.accuracy import MOST_RESIDUES, accuracy, accuracy_json, within_reach
 from lengthwise.theory.coverage import UnseenPairs, unseen_pairs
 from lengthwise.theory.encodings import check_layout, encoding_facts
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.plateaus import Plateau
 from lengthwise.theory.plateaus import plateaus as find_plateaus
+from lengthwise.theory.residues import shared_part
 from lengthwise.theory.rules import Case, Rule, find_rule, stated_accuracy
+
+MOST_STEPS = 100 * MOST_RESIDUES**2
+"""With so many a prediction takes about half an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +100,13 @@ def predict(
     base: int = 10,
     hypothesis: str | Hypothesis | None = None,
     plateaus: bool = False,
+    watch: Callable[[int, int], object] = lambda done, rows: None,
 ) -> Predictions:
     """Predict each test domain. Without `test`: lengths 1 to five above the trained ones.
 
     `hypothesis` asks for another function than the rule's, such as the paper's own `windowed:n`. `plateaus`
-    adds the accuracies on the training domain at which training may stand still.
+    adds the accuracies on the training domain at which training may stand still. `watch` is told how many rows
+    are done, and of how many.
     """
     task = Task.parse(task, base) if isinstance(task, str) else task
     train = Domain.parse(train, task.base) if isinstance(train, str) else train
@@ -108,9 +115,28 @@ def predict(
     domains = parse_test_domains(test, task.base) if isinstance(test, str) else test
     layout = check_layout(layout or encoding_facts(encoding).layout, task, encoding)
     asked = Hypothesis.parse(hypothesis) if isinstance(hypothesis, str) else hypothesis
-    rows = tuple(predict_case(Case(task, train, domain, encoding, layout), asked) for domain in domains)
+    _check_steps(task, train, domains, asked)
+    rows: list[Prediction] = []
+    for domain in domains:
+        watch(len(rows), len(domains))
+        rows.append(predict_case(Case(task, train, domain, encoding, layout), asked))
     heights = tuple(find_plateaus(task, train)) if plateaus else None
-    return Predictions(task, train, encoding, layout, rows, heights)
+    return Predictions(task, train, encoding, layout, tuple(rows), heights)
+
+
+def _check_steps(task: Task, train: Domain, domains: Sequence[Domain], asked: Hypothesis | None) -> None:
+    """Refuse what would take hours: products modulo p, on many lengths."""
+    size = train.length if asked is None else asked.size
+    if task.operation != "mul" or task.modulus is None or size is None:
+        return
+    residues = task.modulus // shared_part(task.modulus, task.base, size)
+    longer = sum(domain.length > size for domain in domains)
+    if residues <= MOST_RESIDUES and longer * residues**2 > MOST_STEPS:
+        most = MOST_STEPS // residues**2
+        raise InputError(
+            f"{task} on {longer:,} test domains longer than {size} digits would take hours; try {most:,} of them "
+            "or fewer, or a smaller modulus"
+        )
 
 
 def predict_case(case: Case, asked: Hypothesis | None = None) -> Prediction:

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, model_validator
 
-from lengthwise.config import Config
+from lengthwise.arithmetic.domain import MAX_LENGTH
+from lengthwise.config import Config, Count
 from lengthwise.errors import InputError
 
 
@@ -30,28 +31,28 @@ class DataConfig(Config):
     digits, is set to zero at the start. It falls linearly to 0; no problem leaves the training domain. A fixed set
     of samples, and sampling by carry chains, are not affected."""
 
-    sparse_problems: PositiveInt = 3_500_000
+    sparse_problems: Count = 3_500_000
     """Training problems over which that probability falls to 0."""
 
     sparse_leads: bool = False
     """Set the top digit of the shorter operand to zero too. Models then do worse on shorter operands
     (docs/protocol.md)."""
 
-    samples: PositiveInt | None = None
+    samples: Count | None = None
     """Take a fixed set of this many distinct problems, train on nine tenths and hold out the rest; by default
     every problem is fresh."""
 
-    operand_width: PositiveInt | None = None
+    operand_width: Annotated[int, Field(ge=1, le=MAX_LENGTH)] | None = None
     """Digits an operand is padded to; by default the longest length trained or tested."""
 
-    answer_width: PositiveInt | None = None
+    answer_width: Annotated[int, Field(ge=1, le=2 * MAX_LENGTH)] | None = None
     """Digits an answer is padded to; by default what the longest answer needs."""
 
     packing: Literal["lines", "concatenated"] = "lines"
     """What a training row holds: one problem, padded to the longest, or problems one after another without
     padding, the last one cut where the row ends. Evaluation always has one problem per row."""
 
-    row_tokens: PositiveInt | None = None
+    row_tokens: Count | None = None
     """Tokens of a row where problems are concatenated; by default four times the longest problem's."""
 
     @property

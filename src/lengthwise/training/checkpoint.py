@@ -2,10 +2,14 @@
 
 A save writes the tensors under a name with the step in it, then replaces state.json, which names that file,
 in one step. A crash at any moment leaves state.json naming a whole file.
+
+The checkpoints of a stack count together. Each member keeps the one before, which previous.json tells, until all
+have written the new one. If a crash comes in between, those that have it go back: see `agree`.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -14,9 +18,16 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from lengthwise.errors import InputError
-from lengthwise.records.files import read_json, replace_file, write_json
+from lengthwise.records.files import fault_point, read_json, replace_file, write_json
 
-FORMAT = "lengthwise-checkpoint-1"
+FORMAT, PREVIOUS = "lengthwise-checkpoint-1", "previous.json"
+
+Place = tuple[int, bool]
+"""The step from which a run goes on, and whether its last evaluation is recorded."""
+
+START: Place = (0, False)
+
+Content = TypeVar("Content", bound=BaseModel)
 
 
 class CheckpointState(BaseModel):
@@ -41,6 +52,27 @@ class CheckpointState(BaseModel):
     """File beside this one that holds the tensors."""
     tensors_size: int
     """Its length, to notice a file cut short."""
+    dead: tuple[str, ...] = ()
+    """Members of its stack whose loss was no longer finite by then: they have no checkpoint of this step."""
+
+    @property
+    def place(self) -> Place:
+        return self.step, self.finished
+
+
+class Previous(BaseModel):
+    """The checkpoint before, while a stack writes a new one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    stack: tuple[str, ...]
+    """The runs that write it, by the names of their folders."""
+    state: CheckpointState | None
+    """None where the new checkpoint is the first."""
+
+    @property
+    def place(self) -> Place:
+        return START if self.state is None else self.state.place
 
 
 def save_checkpoint(
@@ -53,7 +85,13 @@ def save_checkpoint(
     records_size: int,
     evaluation_seconds: float = 0.0,
     learned_at: int | None = None,
+    dead: Sequence[str] = (),
+    stack: Sequence[str] = (),
 ) -> None:
+    """Write a checkpoint in place of the one before; in a `stack`, beside it until `drop_previous`."""
+    if stack:
+        before = load_state(folder) if has_checkpoint(folder) else None
+        write_json(folder / PREVIOUS, Previous(stack=tuple(stack), state=before).model_dump())
     # A run stopped in its last step saves that step twice, before and after its last evaluation.
     name = f"step-{step:09d}{'-done' if finished else ''}.safetensors"
     whole = {key: tensor.detach().to("cpu", copy=True).contiguous() for key, tensor in tensors.items()}
@@ -67,9 +105,52 @@ def save_checkpoint(
         records_size=records_size,
         tensors=name,
         tensors_size=(folder / name).stat().st_size,
+        dead=tuple(dead),
     )
     write_json(folder / "state.json", state.model_dump())
-    remove_leftovers(folder, state)
+    if not stack:
+        remove_leftovers(folder, state)
+
+
+def drop_previous(folder: Path) -> None:
+    """Keep the newest checkpoint alone."""
+    (folder / PREVIOUS).unlink(missing_ok=True)
+    fault_point(f"after-removal-{PREVIOUS}")
+    if has_checkpoint(folder):
+        remove_leftovers(folder, load_state(folder))
+
+
+def agree(folders: Sequence[Path]) -> None:
+    """Let the members of each stack stand at the last checkpoint that all of them have.
+
+    A member that has a new one goes back if another of its stack still stands at the one before. Decided anew
+    after a crash on the way, it is decided alike.
+    """
+    places = {folder.parent.name: place(folder) for folder in folders}
+    for folder in folders:
+        if not (folder / PREVIOUS).exists():
+            continue
+        previous = _load(Previous, folder / PREVIOUS)
+        others = [places[name] for name in previous.stack if name in places and name != folder.parent.name]
+        if previous.place in others:
+            _go_back(folder, previous)
+        drop_previous(folder)
+
+
+def _go_back(folder: Path, previous: Previous) -> None:
+    if previous.state is None:
+        (folder / "state.json").unlink(missing_ok=True)
+    else:
+        write_json(folder / "state.json", previous.state.model_dump())
+
+
+def place(folder: Path) -> Place:
+    return load_state(folder).place if has_checkpoint(folder) else START
+
+
+def dead_members(folder: Path) -> tuple[str, ...]:
+    """The runs of its stack that had died by the last checkpoint."""
+    return load_state(folder).dead if has_checkpoint(folder) else ()
 
 
 def remove_leftovers(folder: Path, state: CheckpointState) -> None:
@@ -92,15 +173,18 @@ def has_checkpoint(folder: Path) -> bool:
 
 
 def load_state(folder: Path) -> CheckpointState:
-    path = folder / "state.json"
+    state = _load(CheckpointState, folder / "state.json")
+    if state.format != FORMAT:
+        raise InputError(f"{folder / 'state.json'} has the unknown format {state.format!r} (not {FORMAT!r})")
+    return state
+
+
+def _load(kind: type[Content], path: Path) -> Content:
     content: Any = read_json(path)
     try:
-        state = CheckpointState.model_validate(content)
+        return kind.model_validate(content)
     except ValidationError:
         raise InputError(f"{path} is not a checkpoint of lengthwise") from None
-    if state.format != FORMAT:
-        raise InputError(f"{path} has the unknown format {state.format!r} (not {FORMAT!r})")
-    return state
 
 
 def load_tensors(folder: Path, state: CheckpointState) -> dict[str, Tensor]:

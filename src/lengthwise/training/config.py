@@ -2,15 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import (
-    Field,
-    NonNegativeFloat,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-)
+from pydantic import Field, NonNegativeFloat, PositiveFloat
 
-from lengthwise.config import Config
+from lengthwise.config import Config, Count
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 
@@ -44,16 +38,16 @@ class TrainingConfig(Config):
     stable, decay): not until the training domain is learned (`target`), then linearly to zero over `cooldown`
     steps."""
 
-    cooldown: PositiveInt = 2_000
+    cooldown: Count = 2_000
     """Steps over which the schedule wsd lets the learning rate fall; the run ends with them."""
 
-    warmup: NonNegativeInt = 100
+    warmup: Annotated[int, Field(ge=0, le=10**9)] = 100
     """Steps over which the learning rate rises at the start."""
 
-    batch: PositiveInt = 256
+    batch: Count = 256
     """Problems in a step."""
 
-    steps: PositiveInt = 6_500
+    steps: Count = 6_500
     """Steps at most; the schedule wsd starts its cool-down early enough to end with them."""
 
     seconds: PositiveFloat | None = None
@@ -63,8 +57,8 @@ class TrainingConfig(Config):
     """Accuracy on every length of the training domain at which it counts as learned: at the first evaluation that
     finds it, the schedule wsd starts its cool-down, and any other schedule stops."""
 
-    evaluate_every: PositiveInt = 1_000
+    evaluate_every: Count = 1_000
     """Steps between evaluations."""
 
-    checkpoint_every: PositiveInt = 1_000
+    checkpoint_every: Count = 1_000
     """Steps between checkpoints."""

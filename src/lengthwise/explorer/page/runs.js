@@ -9,6 +9,7 @@ import { verdictCard } from "./verdict_card.js";
 const EVERY = 2500;
 const STATUS = {
   running: ["wait", "running"],
+  stopped: ["wait", "stopped"],
   done: ["yes", "done"],
   failed: ["no", "failed"],
   null: ["", "not started"],

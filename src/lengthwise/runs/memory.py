@@ -1,0 +1,83 @@
+"""How much memory training takes at least, known before anything is allocated; what cannot fit is refused."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+
+from lengthwise.errors import InputError
+from lengthwise.model.config import ModelConfig
+from lengthwise.runs.config import RunConfig
+
+FLOAT = 4
+STATES = 3
+"""Weights, gradients and one average per weight; AdamW keeps two."""
+
+SAVED_WIDTHS, SAVED_IN_LAST = 10, 4
+"""How many times the width a block saves at least, of each token, for the backward pass: values and what attention
+gives, 4 + 4 in the MLP; more where queries and keys come from tokens. The last block goes on with answers alone."""
+
+SMALLER_MODEL = "a smaller --model.width or fewer --model.layers"
+
+_CONTROL_GROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def device_memory(device: torch.device) -> int:
+    """Bytes that a GPU has, or that this machine has and this process may use."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[1]
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min([machine, *filter(None, map(_limit, _CONTROL_GROUPS))])
+
+
+def _limit(path: str) -> int | None:
+    """That of a container; None where there is none."""
+    try:
+        return int(Path(path).read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def parameter_count(model: ModelConfig, vocabulary: int, position_rows: int) -> int:
+    """Of the large matrices: 10 to 12 squares of the width in a block, and the tables."""
+    return 10 * model.layers * model.width**2 + (vocabulary + position_rows) * model.width
+
+
+def training_memory(
+    config: RunConfig, parameters: int, row_tokens: int, members: int, device: torch.device
+) -> dict[str, int]:
+    """Bytes that training takes at least, by what would reduce them."""
+    model, samples = config.model, config.data.samples or 0
+    value = 2 if device.type == "cuda" else FLOAT  # bfloat16 there
+    widths = SAVED_WIDTHS * (model.layers * model.loops - 1) + SAVED_IN_LAST
+    tokens = config.training.batch * (row_tokens - 1)
+    problem = 2 * (config.operand_width + config.answer_width) + 16  # a byte a digit; it is drawn by two counters
+    return {
+        SMALLER_MODEL: members * STATES * FLOAT * parameters,
+        "a smaller --training.batch": members * tokens * value * model.width * widths,
+        "fewer --evaluation.problems": members * config.evaluation.problems * problem,
+        "fewer --data.samples": members * samples * problem,
+    }
+
+
+def refuse_beyond(needed: Mapping[str, int], device: torch.device, members: int) -> None:
+    """Refuse what takes more than there is, naming what takes most."""
+    total, there = sum(needed.values()), device_memory(device)
+    if total <= there:
+        return
+    advice = max(needed, key=lambda what: needed[what])
+    fewer = "" if members == 1 else f"fewer than these {members:,} runs side by side, or "
+    where = "this GPU" if device.type == "cuda" else "this machine"
+    raise InputError(
+        f"needs at least {_gigabytes(total)} of memory; {where} has {_gigabytes(there)} (try {fewer}{advice})"
+    )
+
+
+def _gigabytes(count: int) -> str:
+    """
+    >>> _gigabytes(2**31), _gigabytes(10**15)
+    ('2.0 GB', '931,323 GB')
+    """
+    size = count / 2**30
+    return f"{size:.1f} GB" if size < 100 else f"{size:,.0f} GB"

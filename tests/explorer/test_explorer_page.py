@@ -164,7 +164,7 @@ def test_numbers_above_bars_never_touch(opened):
 def test_a_story_and_another_example(opened):
     page = opened()
     page.get_by_role("button", name="Addition generalizes").click()
-    expect(page.locator("#learned")).to_contain_text("lose only carries")
+    expect(page.locator("#learned")).to_contain_text("except where a carry travels")
     expect(page.get_by_role("button", name="Addition generalizes")).to_have_attribute("aria-pressed", "true")
     before = page.locator("#example").inner_text()
     page.get_by_role("button", name="Another example").click()
@@ -484,7 +484,7 @@ def test_a_link_with_an_unknown_choice_says_so_and_shows_no_other(opened):
     expect(page.locator("#encoding-error")).to_have_text("unknown encoding “wavelet”")
     expect(page.locator("#learned")).to_contain_text("Nothing to show")
     page.get_by_label("positions encoded as").select_option("coupled")
-    expect(page.locator("#learned")).to_contain_text("lose only carries")
+    expect(page.locator("#learned")).to_contain_text("except where a carry travels")
     expect(page.locator("#encoding-error")).to_be_empty()
 
 

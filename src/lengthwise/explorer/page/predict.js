@@ -141,9 +141,9 @@ async function show(path, question, places, display, doing = "") {
 }
 
 const MARKS = new Map([
-  [true, ["yes", "✓ generalizes to longer numbers"]],
-  [false, ["no", "✗ does not generalize to longer numbers"]],
-  [null, ["", "– theory does not say whether it generalizes"]],
+  [true, ["yes", "✓ generalizes"]],
+  [false, ["no", "✗ does not generalize"]],
+  [null, ["", "– theory does not say"]],
 ]);
 
 function showLearned(reply) {
@@ -158,7 +158,7 @@ function showLearned(reply) {
         { class: "facts" },
         h("li", { class: `pill ${kind}` }, words),
         reply.hypothesis &&
-          h("li", { class: "pill" }, reply.within_theorem ? "within a theorem’s premises" : "outside the theorem’s premises"),
+          h("li", { class: "pill" }, reply.within_theorem ? "within a theorem’s premises" : "outside a theorem’s premises"),
       ),
     ].filter(Boolean),
   );

@@ -45,7 +45,7 @@ export function showExample({ example, trained_length: trained, symbol, task }) 
 
 function remark(example, longer) {
   const key = longer
-    ? [h("span", { class: "digit unseen" }, "Dotted digits"), " are longer than anything in training. "]
+    ? [h("span", { class: "digit unseen" }, "Dotted digits"), " are outside the lengths of training. "]
     : [];
   if (example.predicted === null) return [...key, "Theory does not say what the model will answer."];
   if (example.predicted === example.truth) return [...key, "Here the prediction is the truth."];

@@ -108,6 +108,8 @@ def read_spec(content: Any) -> RunSpec:
     missing = [key for key in KEYS if key not in config]
     if missing:
         raise InputError(f"config.json is no run config: it has no {', '.join(missing)}")
+    if not isinstance(config.get("model", {}), dict):
+        raise InputError("config.json is no run config: its model is not a table of options")
     try:
         return RunSpec.of(config)
     except (TypeError, ValueError, AttributeError) as error:

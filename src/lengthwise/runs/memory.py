@@ -16,7 +16,7 @@ STATES = 3
 
 SAVED_WIDTHS, SAVED_IN_LAST = 10, 4
 """How many times the width a block saves at least, of each token, for the backward pass: values and what attention
-gives, 4 + 4 in the MLP; more where queries and keys come from tokens. The last block goes on with answers alone."""
+gives, 4 + 4 in the MLP; more where queries and keys come from tokens. The last block ends with answers alone."""
 
 SMALLER_MODEL = "a smaller --model.width or fewer --model.layers"
 

@@ -1,11 +1,14 @@
 """A record is one measured number with its provenance: a line in records.jsonl."""
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, model_validator
 
 TRUTH = "truth"
+
+Integer = Annotated[int, Field(le=2**63 - 1)]
+"""As a column of a table holds it."""
 
 
 class Record(BaseModel):
@@ -46,8 +49,8 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     run: str
-    seed: int
-    step: int
+    seed: Integer
+    step: Integer
     task: str
     base: int
     domain: str
@@ -56,11 +59,17 @@ class Record(BaseModel):
     metric: str = "exact"
     correct: NonNegativeInt | None = None
     value: float | None = None
-    total: PositiveInt
+    total: Annotated[Integer, Field(gt=0)]
     selection: Literal["enumerated", "sampled", "given"]
     """Every problem of the domain, a random sample of it, or problems the user gave."""
     seen: float = 0.0
     """Share of these problems that training has met: zero for reserved ones."""
+
+    @model_validator(mode="after")
+    def _counts_part_of_them(self) -> Self:
+        if self.correct is not None and self.correct > self.total:
+            raise ValueError(f"has {self.correct} correct of {self.total}")
+        return self
 
 
 def record_lines(records: Iterable[Record]) -> bytes:

@@ -48,7 +48,7 @@ class RunConfig(Config):
     base: int = 10
     """Number base, 2 to 36."""
 
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
     """Everything random in a run derives from it."""
 
     model: ModelConfig = ModelConfig()

@@ -87,3 +87,10 @@ def test_a_name_longer_than_any_file_has(command, capsys):
         main([*command, "a" * 300])
     assert stop.value.code == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_half_a_character_in_a_file_is_shown_by_its_number(live, tmp_path, capsys):
+    shutil.copytree(live / "runs" / "run-s1", tmp_path / "run")
+    (tmp_path / "run" / "environment.json").write_text(json.dumps({"device": "\ud800"}))
+    main(["report", str(tmp_path / "run"), "--out", str(tmp_path / "page.html")])
+    assert r"\ud800" in (tmp_path / "page.html").read_text()

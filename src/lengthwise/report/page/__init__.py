@@ -79,7 +79,7 @@ class Report:
         # The page's script draws one when it comes into view, and writes its numbers down when these are unfolded.
         plots: list[Plot] = []
         sections = [_section(question, plots) for question in self.questions]
-        return environment.get_template("report.html").render(
+        html = environment.get_template("report.html").render(
             report=self,
             words=words,
             counted=COUNTED,
@@ -99,6 +99,8 @@ class Report:
             plotly=packed_plotly(),
             plots=packed(json.dumps([plot.as_json() for plot in plots], separators=(",", ":"))),
         )
+        # JSON can hold half a character, which no page can.
+        return html.encode(errors="backslashreplace").decode()
 
     def write(self, path: Path) -> None:
         write_output(path, self.html().encode())

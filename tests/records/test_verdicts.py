@@ -17,6 +17,7 @@ from lengthwise.records.verdicts import (
     gate_passed,
     interval,
     judge,
+    passes_gate,
     verdicts,
 )
 from lengthwise.theory.predict import predict
@@ -209,3 +210,9 @@ def test_an_enumerated_domain_has_no_interval(correct, total):
 def test_impossible_counts(correct, total):
     with pytest.raises(AssertionError):
         clopper_pearson(correct, total)
+
+
+@pytest.mark.parametrize("correct, passed", [(10_000, True), (9_000, False)])
+def test_a_mixture_decides_where_not_all_of_its_lengths_were_measured(correct, passed):
+    measured = {"D1": Measured(100, 100, True), "D1+D2": Measured(correct, 10_000, False)}
+    assert passes_gate(Domain.parse("D1+D2"), measured) == passed

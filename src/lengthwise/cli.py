@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import lengthwise
-from lengthwise.errors import InputError, one_line
+from lengthwise.errors import InputError, one_line, shortened
 
 VERBS = {
     "predict": "what a trained model will compute, exactly",
@@ -109,7 +109,9 @@ def _parse(verb: str, options: Sequence[str]) -> Command:
     except SystemExit as stop:
         if stop.code in (0, None):
             raise
-        raise InputError(f"{_one_line(complaint.getvalue())}; see lengthwise {verb} --help") from None
+        # The parser wraps what it quotes, so that long input is many words here.
+        said = shortened(_one_line(complaint.getvalue()), 300, 60)
+        raise InputError(f"{said}; see lengthwise {verb} --help") from None
 
 
 def _command(verb: str) -> Any:

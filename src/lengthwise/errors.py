@@ -18,9 +18,9 @@ def one_line(message: str) -> str:
     >>> one_line("invalid task '" + "9" * 100_000 + "'")
     "invalid task '9999999999999999999999999999999999999999999999999…99999999999999999'"
     """
-    words = re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: _shortened(word[0], 64, 18), message)
-    return _shortened(" ".join(words.splitlines()), LONGEST_LINE - 200, 200)
+    words = re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: shortened(word[0], 64, 18), message)
+    return shortened(" ".join(words.splitlines()), LONGEST_LINE - 200, 200)
 
 
-def _shortened(text: str, first: int, last: int) -> str:
+def shortened(text: str, first: int, last: int) -> str:
     return text if len(text) <= first + last else f"{text[:first]}…{text[-last:]}"

@@ -18,7 +18,7 @@ def one_line(message: str) -> str:
     >>> one_line("invalid task '" + "9" * 100_000 + "'")
     "invalid task '9999999999999999999999999999999999999999999999999…99999999999999999'"
     """
-    words = re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: shortened(word[0], 64, 18), message)
+    words = re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: shortened(word[0], 50, 18), message)
     return shortened(" ".join(words.splitlines()), LONGEST_LINE - 200, 200)
 
 

@@ -346,7 +346,7 @@ def test_folders_that_cannot_be_shown_are_named_with_the_reason(tmp_path, capsys
     whys = {
         "empty": "it has no records yet",
         "torn": "line 1 of records.jsonl is no record",
-        "directory": "Is a directory",
+        "directory": "it is not a regular file",
         "status": "status.json tells no status",
         "foreign<b>": "config.json is no run config: it has no task",
     }

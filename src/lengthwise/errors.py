@@ -23,4 +23,5 @@ def one_line(message: str) -> str:
 
 
 def shortened(text: str, first: int, last: int) -> str:
+    """A text with its middle left out where it is longer than its first and last characters together."""
     return text if len(text) <= first + last else f"{text[:first]}…{text[-last:]}"

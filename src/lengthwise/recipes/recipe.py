@@ -39,7 +39,7 @@ class Figure:
     alt: str
     """For those who cannot see it."""
     drawn_by: str
-    """The function of report/figures that draws it, as `by_length.counterexample`."""
+    """The function of report/figures that draws it, as `lengths.counterexample`."""
     of: str
     """The recipe whose rows it shows."""
 

@@ -189,6 +189,7 @@ class RunFolder(RunSource):
 
 
 def differences(ours: Any, theirs: Any, place: str = "") -> Iterable[str]:
+    """Where two configs differ, in words: `training.batch is 64 there and 512 here`."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         left, right = cast(dict[str, Any], ours), cast(dict[str, Any], theirs)
         for key in sorted({*left, *right}):

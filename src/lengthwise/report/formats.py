@@ -9,7 +9,7 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.markup import escape
@@ -46,6 +46,18 @@ class TextTable:
 
     def __post_init__(self) -> None:
         assert all(len(row) == len(self.columns) for row in self.rows), "a row has cells missing"
+
+
+def text_table(title: str, lines: Sequence[Mapping[str, object]], words: int = 1) -> TextTable | None:
+    """Columns by name, each with its cell of every line; nothing known is –. None where there is no line.
+
+    >>> text_table("Sums", [{"trained on": "D4", "D1": 100}, {"trained on": "D5", "D1": None}]).rows
+    (('D4', '100'), ('D5', '–'))
+    """
+    if not lines:
+        return None
+    rows = tuple(tuple("–" if cell is None else str(cell) for cell in line.values()) for line in lines)
+    return TextTable(title, tuple(lines[0]), rows, words)
 
 
 def terminal(table: TextTable, width: int) -> list[Table]:

@@ -1,20 +1,18 @@
 """docs/results.md: every table, figure and verdict of a results folder on one page, from records alone."""
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 from jinja2 import ChainableUndefined, Environment, PackageLoader
 
 from lengthwise.recipes import RECIPES, Figure, Recipe, catalogue, of_rows
 from lengthwise.recipes.claims import Decide, Tally, modulus_divides, tally
 from lengthwise.records.verdicts import FAILS, GATE, HOLDS, TOLERANCE, UNDECIDED, combined
-from lengthwise.report.answers import LONGER, Spread, answers
 from lengthwise.report.collection import Collection
 from lengthwise.report.formats import TextTable, markdown
 from lengthwise.report.paper import paper_tables, summary
+from lengthwise.report.queries import THEORY, Point, compared
 from lengthwise.report.recipe_tables import budget_table, regularization_grid
 from lengthwise.report.results import tables_of
 from lengthwise.report.tables import short_percent
@@ -153,17 +151,14 @@ def formula_gap(collection: Collection) -> float | None:
     return max(gaps, default=None)
 
 
-def far_off(collection: Collection) -> Spread | None:
+def far_off(collection: Collection) -> Point | None:
     """Corollary 2 as far as records tell: answers to longer sums, in percent of each length and run, that equal
     the truncated sum and are therefore off by 10^n or more."""
-    views = of_rows(RECIPES["addition"].rows, collection.views)
-    bounded = {
-        (view.name, str(domain))
-        for view in views
+    percents = [
+        100 * counts.share
+        for view in of_rows(RECIPES["addition"].rows, collection.views)
         for domain in view.spec.longer()
         if truncation_error(view.task, view.train.length, domain).least >= view.task.base**view.train.length
-    }
-    found = answers(views).filter(pl.col("reference") == pl.col("hypothesis"), part=LONGER)
-    lines: Iterable[tuple[str, str, float]] = found["run", "domain", "percent"].iter_rows()
-    percents = tuple(percent for run, domain, percent in lines if (run, domain) in bounded)
-    return Spread(percents) if percents else None
+        for counts in compared(view, [domain], THEORY)
+    ]
+    return Point.of(percents) if percents else None

@@ -91,7 +91,7 @@ def board_table(collection: Collection, recipe: Recipe) -> TextTable | None:
         }
         for label, line in board.items()
     ]
-    return text_table("Encodings, the best beyond training first", lines, words=2)
+    return text_table("Encodings, the best beyond training first", lines, words=2, data=_data(board))
 
 
 def _compared(task: str, cell: Cell | None) -> Iterable[tuple[str, str | None]]:
@@ -127,7 +127,7 @@ def _words(cell: Cell) -> tuple[str, str, str]:
     return MARKS[cell.mark], cell.generalizes.counted, str(cell.verdict or "–")
 
 
-def board_table_data(collection: Collection, recipe: Recipe) -> TextTable | None:
+def _data(board: dict[str, Line]) -> TextTable | None:
     """A line for each encoding, task and length, with all digits."""
     lines = [
         {
@@ -136,7 +136,7 @@ def board_table_data(collection: Collection, recipe: Recipe) -> TextTable | None
             **{name: f"{x:.6g}" for name, x in zip(("measured", "lowest", "highest"), found, strict=True)},
             **dict(zip(("theory_goes_on", "goes_on", "verdict"), _words(cell), strict=True)),
         }
-        for line in _of(collection, recipe).values()
+        for line in board.values()
         for task, cell in line.items()
         for view in (cell.first,)
         for test in view.tests

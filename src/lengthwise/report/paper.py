@@ -86,7 +86,8 @@ class PaperTable:
     def reading(self) -> TextTable | None:
         """Each row as measured, as theory has it, and as the paper has it, below one another."""
         rows = self.cells.partition_by("row", maintain_order=True)
-        return text_table(self.title, [line for row in rows for line in _reading_lines(row)], words=2)
+        lines = [line for row in rows for line in _reading_lines(row)]
+        return text_table(self.title, lines, words=2, data=self.data())
 
     def data(self) -> TextTable | None:
         """A line for each cell, with all digits."""
@@ -109,16 +110,8 @@ def against_truth(collection: Collection, recipe: Recipe) -> TextTable | None:
     return paper_table(collection, recipe, truncated=False).reading()
 
 
-def against_truth_data(collection: Collection, recipe: Recipe) -> TextTable | None:
-    return paper_table(collection, recipe, truncated=False).data()
-
-
 def against_truncated(collection: Collection, recipe: Recipe) -> TextTable | None:
     return paper_table(collection, recipe, truncated=True).reading()
-
-
-def against_truncated_data(collection: Collection, recipe: Recipe) -> TextTable | None:
-    return paper_table(collection, recipe, truncated=True).data()
 
 
 def paper_table(collection: Collection, recipe: Recipe, truncated: bool) -> PaperTable:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -16,18 +15,13 @@ from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import Measured
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection, group_by
-from lengthwise.report.tables import percent, short_percent
+from lengthwise.report.tables import percent_text, short_percent
 from lengthwise.theory.hypotheses import Hypothesis
 
 MEASURE = ("run", "metric", "domain", "reference", "mode")
 """What tells measurements of one step apart."""
 THEORY = "theory"
 """In place of a reference: the function that theory says a run computes on a domain."""
-
-
-def percent_text(value: float | None) -> str:
-    """Of a number that is a percentage already."""
-    return percent(None if value is None else Fraction(value) / 100)
 
 
 def average(values: Sequence[float]) -> float:

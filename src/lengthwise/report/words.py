@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from lengthwise.arithmetic import Domain, Task
+from lengthwise.report.collection import group_by
+from lengthwise.report.tables import shortened
 from lengthwise.theory.encodings import encoding_facts
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.predict import Prediction
@@ -19,16 +21,9 @@ def task_words(task: Task, modulus: int | str | None = None) -> str:
     >>> task_words(Task.parse("mul%51")), task_words(Task.parse("add%101", 6), "p")
     ('Multiplication modulo 51', 'Addition modulo p, base 6')
     """
+    operation = OPERATION_WORDS.get(task.operation, task.operation)
     of = "" if task.modulus is None else f" modulo {modulus or task.modulus}"
-    return _operation(task) + of + _base(task)
-
-
-def _operation(task: Task) -> str:
-    return OPERATION_WORDS.get(task.operation, task.operation)
-
-
-def _base(task: Task) -> str:
-    return "" if task.base == 10 else f", base {task.base}"
+    return operation + of + ("" if task.base == 10 else f", base {task.base}")
 
 
 def domain_words(domain: Domain) -> str:
@@ -148,14 +143,7 @@ def joined_domains(domains: Iterable[Domain]) -> str:
     >>> joined_domains(map(Domain.parse, ["D1", "D2", "D3", "B7"]))
     'D1–D3, B7'
     """
-    runs: list[list[Domain]] = []
-    for domain in domains:
-        if runs and _next(runs[-1][-1], domain):
-            runs[-1].append(domain)
-        else:
-            runs.append([domain])
-    shown = [map(str, run) if len(run) < 3 else (f"{run[0]}–{run[-1]}",) for run in runs]
-    return ", ".join(name for names in shown for name in names)
+    return ", ".join(shortened(domains, _next, "–"))
 
 
 def _next(before: Domain, after: Domain) -> bool:
@@ -168,7 +156,4 @@ def _next(before: Domain, after: Domain) -> bool:
 
 def grouped_predictions(predictions: Iterable[Prediction]) -> list[list[Prediction]]:
     """Predictions of one function for one reason, together."""
-    groups: dict[tuple[str, str], list[Prediction]] = {}
-    for row in predictions:
-        groups.setdefault((str(row.hypothesis), row.rule), []).append(row)
-    return list(groups.values())
+    return list(group_by(predictions, lambda row: (row.hypothesis, row.rule)).values())

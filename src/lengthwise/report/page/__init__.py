@@ -20,7 +20,6 @@ from lengthwise.report import words
 from lengthwise.report.collection import (
     COUNTED,
     NO_PREDICTION,
-    LeftOut,
     Question,
     Setting,
     ShownRun,
@@ -40,7 +39,7 @@ SEEDS_DIFFER = "seeds differ"
 @dataclass(frozen=True)
 class Report:
     runs: list[ShownRun]
-    left_out: list[LeftOut]
+    left_out: dict[str, str]
 
     @classmethod
     def of(cls, paths: Sequence[Path | str]) -> "Report":

@@ -26,11 +26,10 @@ from lengthwise.report.queries import (
     dependence_cells,
     everywhere,
     failures,
-    percent_text,
     point,
     spread,
 )
-from lengthwise.report.tables import EXACT, percent
+from lengthwise.report.tables import EXACT, percent, percent_text
 from lengthwise.theory.hypotheses import Hypothesis
 
 # Okabe and Ito: told apart by colour-blind readers. Yellow comes last, as it is faint on white.

@@ -13,7 +13,6 @@ from lengthwise.records.analysis import Dependence
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.verdicts import (
     FAILS,
-    GATE,
     HOLDS,
     TOLERANCE,
     UNDECIDED,
@@ -27,15 +26,6 @@ from lengthwise.report.collection import group_by
 from lengthwise.report.tables import EXACT, new_table, percent
 
 STYLES = {HOLDS: "green", FAILS: "red", UNDECIDED: "yellow"}
-
-LEGEND = (
-    "In % of problems. Computes: the function that theory says the model computes; predicted: its exact accuracy; "
-    "on these: its accuracy on the problems measured; measured: the model's accuracy; agrees: how often the model "
-    "gives the same answer as that function. "
-    f"A verdict holds if the model agrees with the predicted function on {100 * (1 - TOLERANCE):g} % of "
-    f"problems or more (lower end of the 95 % interval), and is undecided if the model has not reached "
-    f"{100 * GATE:g} % on its training domain. * means no deviation at all."
-)
 
 
 def verdict_table(rows: Sequence[Verdict], title: str | None = None) -> Table:
@@ -143,13 +133,6 @@ def failure_table(records: Sequence[Record]) -> Table:
 
 WAYS = ("exact", "malformed", "wrong_length")
 
-DETAIL_LEGEND = (
-    "Loss: cross-entropy per answer token, in nats. Probability: the mean one that the model gives the whole "
-    "answer. Within reach: answers whose every digit has a probability above 0.001. Outside: the largest mean "
-    "probability, over answer digits, of digits that training never showed there. Digits: % right, given right "
-    "ones before, against truth, from the units on."
-)
-
 
 def detail_table(records: Sequence[Record]) -> Table:
     """What one pass tells besides exact match: how sure a model is, how near, and digit by digit."""
@@ -168,12 +151,6 @@ def detail_table(records: Sequence[Record]) -> Table:
             rows.append((escape(domain), reference, *sure, reach, largest, " ".join(digits.get(domain, []))))
     columns = ("test on", "against", "loss", "probability", "within reach %", "outside", "digits")
     return new_table(*columns, rows=rows)
-
-
-DEPENDENCE_LEGEND = (
-    "How often an answer digit changes where one digit of the first operand is replaced, in %: measured / exact. "
-    "Digits count from the right; all digits of both operands are random."
-)
 
 
 def dependence_table(found: Dependence) -> Table:

@@ -1,8 +1,12 @@
 """Tasks, domains, hypotheses and predictions in plain words, for readers who have not read the paper."""
 
+import tomllib
 from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.resources import files
 
 from lengthwise.arithmetic import Domain, Task
+from lengthwise.records.verdicts import GATE, TOLERANCE
 from lengthwise.report.collection import group_by
 from lengthwise.report.tables import shortened
 from lengthwise.theory.encodings import encoding_facts
@@ -79,35 +83,41 @@ def hypothesis_words(hypothesis: Hypothesis | None, task: Task) -> str:
     """
     modulo = "" if task.modulus is None else f", modulo {task.modulus},"
     verb = VERBS.get(task.operation, task.operation) + modulo
-    if hypothesis is None:
-        return "theory makes no prediction"
-    if hypothesis.kind == "truth":
-        return "it will be right"
-    if hypothesis.kind == "truncated":
-        what = f"digit{'' if hypothesis.size == 1 else 's'} of each operand and ignore the others"
-        return f"it will {verb} the last {'' if hypothesis.size == 1 else f'{hypothesis.size} '}{what}"
-    return (
-        f"it will compute each digit from {hypothesis.size} columns alone, its own and those below, "
-        "so carries from further away are lost"
-    )
+    return _said("computes", _kind(hypothesis), hypothesis, verb=verb)
 
 
 def headline(hypothesis: Hypothesis | None, generalizes: bool | None) -> str:
-    """What the model will do with numbers longer than those it was trained on."""
-    if hypothesis is None:
-        return (
-            "It will not generalize to longer numbers; theory does not say what it computes instead."
-            if generalizes is False
-            else "Theory makes no prediction for longer numbers."
-        )
-    if hypothesis.kind == "truth":
-        return "It will generalize to longer numbers."
-    if hypothesis.kind == "windowed":
-        far = _carries(hypothesis)
-        return f"It will generalize to longer numbers, except where a carry travels more than {far}."
-    if generalizes:
-        return f"It will use only the last {_last_digits(hypothesis)} of each number, which is all it needs."
-    return f"It will use only the last {_last_digits(hypothesis)} of each number and ignore the rest."
+    """What the model will do with numbers longer than those it was trained on.
+
+    >>> headline(Hypothesis.parse("truncated:4"), False)
+    'It will use only the last 4 digits of each number and ignore the rest.'
+    >>> headline(Hypothesis.parse("windowed:2"), True)
+    'It will generalize to longer numbers, except where a carry travels more than one column.'
+    """
+    kind = _kind(hypothesis)
+    known = {("nothing", False): "fails", ("truncated", True): "enough"}
+    return _said("headlines", known.get((kind, generalizes), kind), hypothesis)
+
+
+def _kind(hypothesis: Hypothesis | None) -> str:
+    return "nothing" if hypothesis is None else hypothesis.kind
+
+
+def _said(about: str, what: str, hypothesis: Hypothesis | None, **facts: str) -> str:
+    size = 0 if hypothesis is None else hypothesis.size or 0
+    digits = "digit" if size == 1 else f"{size} digits"
+    columns = "one column" if size == 2 else f"{size - 1} columns"
+    return sentences()[about][what].format(size=size, digits=digits, columns=columns, **facts)
+
+
+@cache
+def sentences() -> dict[str, dict[str, str]]:
+    return tomllib.loads(files("lengthwise.report").joinpath("words.toml").read_text())
+
+
+def legend(table: str) -> str:
+    """What stands under a table of the terminal."""
+    return sentences()["legends"][table].format(agreement=100 * (1 - TOLERANCE), gate=100 * GATE)
 
 
 def formula(hypothesis: Hypothesis | None, task: Task) -> str | None:
@@ -127,15 +137,6 @@ def formula(hypothesis: Hypothesis | None, task: Task) -> str | None:
         a, b = f"(a mod {power})", f"(b mod {power})"
     inner = f"{a} {SYMBOLS[task.operation]} {b}"
     return inner if task.modulus is None else f"({inner}) mod {task.modulus}"
-
-
-def _last_digits(hypothesis: Hypothesis) -> str:
-    return "digit" if hypothesis.size == 1 else f"{hypothesis.size} digits"
-
-
-def _carries(hypothesis: Hypothesis) -> str:
-    columns = (hypothesis.size or 1) - 1
-    return "one column" if columns == 1 else f"{columns} columns"
 
 
 def joined_domains(domains: Iterable[Domain]) -> str:

@@ -1,7 +1,6 @@
 """The leaderboard of encodings: how each does on the tasks of the paper's Table 1, within training and beyond."""
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from statistics import fmean
 
 from lengthwise.arithmetic import Domain
@@ -10,7 +9,7 @@ from lengthwise.recipes.claims import Tally, generalizes, mark, mark_verdict, ta
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection, group_by
 from lengthwise.report.formats import TextTable, text_table
-from lengthwise.report.queries import Point, Seeds
+from lengthwise.report.queries import Seeds
 from lengthwise.report.tables import short_percent
 from lengthwise.report.words import positions_label
 from lengthwise.theory.rules import TABLE_1_ENCODINGS
@@ -18,36 +17,13 @@ from lengthwise.theory.rules import TABLE_1_ENCODINGS
 MARKS = {True: "yes", False: "no", None: "–"}
 
 
-class Cell(Seeds):
-    """An encoding on a task."""
-
-    @cached_property
-    def within(self) -> Point | None:
-        """Right answers on what it was trained on."""
-        return self.exact_match(self.first.train)
-
-    @cached_property
-    def beyond(self) -> Point | None:
-        """The average over longer lengths."""
-        return self.exact_match(*self.first.spec.longer())
-
-    @cached_property
-    def mark(self) -> bool | None:
-        """Table 1's: whether theory says that it generalizes to longer operands."""
-        return mark(self.first)
-
-    @cached_property
-    def generalizes(self) -> Tally:
-        return tally(map(generalizes, self.views))
-
-    @cached_property
-    def verdict(self) -> Tally | None:
-        """On the mark; none where theory makes none."""
-        return None if self.mark is None else tally(map(mark_verdict, self.views))
+Line = dict[str, Seeds]
+"""An encoding in a layout: the seeds of each task."""
 
 
-Line = dict[str, Cell]
-"""An encoding in a layout, by task."""
+def mark_tally(seeds: Seeds) -> Tally | None:
+    """The verdicts on the mark; none where theory makes none."""
+    return None if mark(seeds.first) is None else tally(map(mark_verdict, seeds.views))
 
 
 def leaderboard(views: Sequence[RunView]) -> dict[str, Line]:
@@ -59,12 +35,12 @@ def leaderboard(views: Sequence[RunView]) -> dict[str, Line]:
 
 def _line(runs: Sequence[RunView]) -> Line:
     by_task = group_by(runs, lambda view: str(view.task))
-    return {task: Cell(tuple(by_task[task])) for task in sorted(by_task, key=_task_order)}
+    return {task: Seeds(tuple(by_task[task])) for task in sorted(by_task, key=_task_order)}
 
 
 def score(line: Line) -> float:
     """The average over tasks of what is right beyond training."""
-    return fmean(cell.beyond.mean for cell in line.values() if cell.beyond)
+    return fmean(point.mean for seeds in line.values() if (point := seeds.beyond()))
 
 
 def tasks(board: dict[str, Line]) -> list[str]:
@@ -76,12 +52,8 @@ def _task_order(task: str) -> tuple[bool, bool, str]:
     return "%" in task, task.startswith("mul"), task
 
 
-def _of(collection: Collection, recipe: Recipe) -> dict[str, Line]:
-    return leaderboard(of_rows(recipe.rows, collection.views))
-
-
 def board_table(collection: Collection, recipe: Recipe) -> TextTable | None:
-    board = _of(collection, recipe)
+    board = leaderboard(of_rows(recipe.rows, collection.views))
     lines = [
         {
             "encoding": label,
@@ -94,37 +66,39 @@ def board_table(collection: Collection, recipe: Recipe) -> TextTable | None:
     return text_table("Encodings, the best beyond training first", lines, words=2, data=_data(board))
 
 
-def _compared(task: str, cell: Cell | None) -> Iterable[tuple[str, str | None]]:
+def _compared(task: str, seeds: Seeds | None) -> Iterable[tuple[str, str | None]]:
     """What was measured, and theory's mark."""
-    yield task, cell and f"{cell.within} / {cell.beyond}"
-    yield f"{task}: theory", cell and MARKS[cell.mark] + (f", {cell.verdict.counted}" if cell.verdict else "")
+    yield task, seeds and f"{seeds.learned} / {seeds.beyond()}"
+    verdict = seeds and mark_tally(seeds)
+    yield f"{task}: theory", seeds and MARKS[mark(seeds.first)] + (f", {verdict.counted}" if verdict else "")
 
 
 def table_1_by_length(collection: Collection, recipe: Recipe) -> TextTable | None:
     """The rows of the paper's Table 1, length by length."""
-    board = _of(collection, recipe)
+    board = leaderboard(of_rows(recipe.rows, collection.views))
     # An encoding in its natural layout has no other label than its name.
     lines = [
         {
             "positions": f"{family}: {encoding}",
             "task": task,
-            **{str(test): _at(cell, test) for test in cell.first.tests},
-            **dict(zip(("Table 1", "measured", "verdict"), _words(cell), strict=True)),
+            **{str(test): _at(seeds, test) for test in seeds.first.tests},
+            **dict(zip(("Table 1", "measured", "verdict"), _words(seeds), strict=True)),
         }
         for family, encoding in TABLE_1_ENCODINGS.items()
-        for task, cell in board.get(encoding, {}).items()
+        for task, seeds in board.get(encoding, {}).items()
     ]
     return text_table("Table 1 of the paper, measured", lines, words=2)
 
 
-def _at(cell: Cell, test: Domain) -> str:
+def _at(seeds: Seeds, test: Domain) -> str:
     """† where the length was trained on."""
-    trained = any(part.length == test.length for part in cell.first.train.parts)
-    return f"{cell.exact_match(test)}{'†' if trained else ''}"
+    trained = any(part.length == test.length for part in seeds.first.train.parts)
+    return f"{seeds.exact_match(test)}{'†' if trained else ''}"
 
 
-def _words(cell: Cell) -> tuple[str, str, str]:
-    return MARKS[cell.mark], cell.generalizes.counted, str(cell.verdict or "–")
+def _words(seeds: Seeds) -> tuple[str, str, str]:
+    measured = tally(map(generalizes, seeds.views)).counted
+    return MARKS[mark(seeds.first)], measured, str(mark_tally(seeds) or "–")
 
 
 def _data(board: dict[str, Line]) -> TextTable | None:
@@ -132,14 +106,14 @@ def _data(board: dict[str, Line]) -> TextTable | None:
     lines = [
         {
             **{"encoding": view.encoding, "layout": view.layout, "task": task, "trained_on": view.train},
-            **{"test": test, "seeds": " ".join(str(seed.seed) for seed in cell.views)},
+            **{"test": test, "seeds": " ".join(str(run.seed) for run in seeds.views)},
             **{name: f"{x:.6g}" for name, x in zip(("measured", "lowest", "highest"), found, strict=True)},
-            **dict(zip(("theory_goes_on", "goes_on", "verdict"), _words(cell), strict=True)),
+            **dict(zip(("theory_goes_on", "goes_on", "verdict"), _words(seeds), strict=True)),
         }
         for line in board.values()
-        for task, cell in line.items()
-        for view in (cell.first,)
+        for task, seeds in line.items()
+        for view in (seeds.first,)
         for test in view.tests
-        if (found := cell.exact_match(test))
+        if (found := seeds.exact_match(test))
     ]
     return text_table("Encodings by task and length", lines)

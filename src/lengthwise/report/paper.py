@@ -269,12 +269,9 @@ def far_summary(collection: Collection) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for recipe in EVERY_SEED:
         for seeds in rows_of(RECIPES[recipe], collection).values():
-            found[recipe] = {
-                str(test.length): [
-                    round(100 * own.share, 4) for view in seeds.views for own in compared(view, [test])
-                ]
-                for test in sorted(seeds.first.tests, key=lambda domain: domain.length)
-            }
+            tests = sorted(seeds.first.tests, key=lambda domain: domain.length)
+            counts = {test: [view.final_counts[str(test), TRUTH] for view in seeds.views] for test in tests}
+            found[recipe] = {str(test.length): [round(100 * c.share, 4) for c in counts[test]] for test in tests}
     sums = [Seeds((view,)) for view in collection.rows.get("abacus-100-add", [])]
     outside = [outside_share(seeds) for seeds in sums if by_lengths(seeds)]
     if outside:

@@ -84,6 +84,15 @@ class Seeds:
         return Point.of(seeds) if seeds else None
 
     @cached_property
+    def learned(self) -> Point | None:
+        """Right answers on the training domain."""
+        return self.exact_match(self.first.train)
+
+    def beyond(self, reference: str = TRUTH, over: Callable[[Sequence[float]], float] = average) -> Point | None:
+        """On all longer lengths together."""
+        return self.exact_match(*self.first.spec.longer(), reference=reference, over=over)
+
+    @cached_property
     def frame(self) -> pl.DataFrame:
         """Their records (records/frame.py), each measurement of a step once, with more columns:
 

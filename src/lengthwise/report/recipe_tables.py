@@ -36,10 +36,10 @@ def _sums(seeds: Seeds) -> dict[str, object]:
     return {
         "encoding": spec.positions,
         "trained on": spec.train,
-        "learned": seeds.exact_match(spec.train),
-        "longer sums right": seeds.exact_match(*spec.longer()),
-        "as windowed:n": seeds.exact_match(*spec.longer(), reference=f"windowed:{n}"),
-        "as windowed:n+1": seeds.exact_match(*spec.longer(), reference=f"windowed:{n + 1}"),
+        "learned": seeds.learned,
+        "longer sums right": seeds.beyond(),
+        "as windowed:n": seeds.beyond(f"windowed:{n}"),
+        "as windowed:n+1": seeds.beyond(f"windowed:{n + 1}"),
         "seen chains right": _share(seeds, chains_seen),
         "longer chains right": _share(seeds, chains_unseen),
         "Theorem 3": tally(map(run_verdict, seeds.views)),
@@ -93,7 +93,7 @@ def candidates(seeds: Seeds) -> dict[str, Point]:
     places = [(str(domain), view.final_counts) for view in seeds.views for domain in longer]
     names = dict.fromkeys([TRUTH, *(reference for _, reference in seeds.first.final_counts)])
     full = [name for name in names if all((domain, name) in counts for domain, counts in places)]
-    found = {name: point for name in full if (point := seeds.exact_match(*longer, reference=name))}
+    found = {name: point for name in full if (point := seeds.beyond(name))}
     return dict(sorted(found.items(), key=lambda item: -item[1].mean))
 
 
@@ -108,7 +108,7 @@ def _which(seeds: Seeds) -> dict[str, object]:
     return {
         "encoding": view.spec.positions,
         "modulo": modulus_words(view.task),
-        "learned": seeds.exact_match(view.train),
+        "learned": seeds.learned,
         "right": found.get(TRUTH),
         "as truncated:n": found.get(f"truncated:{view.train.length}"),
         "best candidate": best,
@@ -134,7 +134,7 @@ def longer_products(collection: Collection, recipe: Recipe) -> TextTable | None:
             "encoding": seeds.first.spec.positions,
             "written": "sums and carries" if has_steps(seeds.first) else "at once",
             "trained on": seeds.first.train,
-            "learned": seeds.exact_match(seeds.first.train),
+            "learned": seeds.learned,
             **{str(test): seeds.exact_match(test) for test in tests},
             **{f"{kind} on {tests[0]}": _share(seeds, step_counts, kind) for kind in STEPS},
         }
@@ -175,9 +175,9 @@ def row_verdicts(collection: Collection, recipe: Recipe) -> TextTable | None:
             "task": view.task,
             "base": view.task.base,
             "trained on": view.train,
-            "learned": seeds.exact_match(view.train),
+            "learned": seeds.learned,
             "shorter": seeds.exact_match(*_shorter(view), reference=THEORY, over=min),
-            "longer": seeds.exact_match(*view.spec.longer(), reference=THEORY, over=min),
+            "longer": seeds.beyond(THEORY, over=min),
             "verdict": tallies[row],
         }
         for row, seeds in rows.items()
@@ -225,13 +225,8 @@ def dropout_and_decay(view: RunView) -> tuple[float, float]:
 def _beyond_and_within(seeds: Seeds | None) -> str | None:
     if seeds is None:
         return None
-    within, beyond = seeds.exact_match(seeds.first.train), agreement_beyond(seeds)
-    return "{} ({})".format(*(short_percent(own and round(own.mean, 2)) for own in (beyond, within)))
-
-
-def agreement_beyond(seeds: Seeds) -> Point | None:
-    """With theory's function on longer lengths; None where theory says nothing of them."""
-    return seeds.exact_match(*seeds.first.spec.longer(), reference=THEORY)
+    both = seeds.beyond(THEORY), seeds.learned
+    return "{} ({})".format(*(short_percent(own and round(own.mean, 2)) for own in both))
 
 
 def _share(seeds: Seeds, counts: Callable[..., Measured | None], *what: str) -> Point | None:

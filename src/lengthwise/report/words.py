@@ -95,7 +95,7 @@ def headline(hypothesis: Hypothesis | None, generalizes: bool | None) -> str:
     'It will generalize to longer numbers, except where a carry travels more than one column.'
     """
     kind = _kind(hypothesis)
-    known = {("nothing", False): "fails", ("truncated", True): "enough"}
+    known: dict[tuple[str, bool | None], str] = {("nothing", False): "fails", ("truncated", True): "enough"}
     return _said("headlines", known.get((kind, generalizes), kind), hypothesis)
 
 

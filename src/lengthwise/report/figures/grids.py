@@ -6,13 +6,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from lengthwise.recipes.claims import mark
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import GATE
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import group_by
 from lengthwise.report.figures.style import COLOURS, heat_map, small_multiples
-from lengthwise.report.leaderboard import leaderboard, tasks
+from lengthwise.report.leaderboard import leaderboard, mark_tally, tasks
 from lengthwise.report.queries import (
+    THEORY,
     DependenceCells,
     Point,
     Seeds,
@@ -20,7 +22,7 @@ from lengthwise.report.queries import (
     encoding_name,
     grouped,
 )
-from lengthwise.report.recipe_tables import agreement_beyond, candidates, dropout_and_decay, modulus_words
+from lengthwise.report.recipe_tables import candidates, dropout_and_decay, modulus_words
 
 SHOWN_CANDIDATES = 3
 """Of each encoding, so many of the best."""
@@ -64,8 +66,9 @@ def regularization(views: Sequence[RunView]) -> Figure | None:
     def paint(axes: Axes, runs: Seeds) -> None:
         settings = group_by(runs.views, dropout_and_decay)
         cells = {(decay, dropout): Seeds(tuple(own)) for (dropout, decay), own in settings.items()}
-        found = {place: point.mean for place, seeds in cells.items() if (point := agreement_beyond(seeds))}
-        texts = {place: f"{x:.1f}{'' if _learned(cells[place]) else '*'}" for place, x in found.items()}
+        found = {place: point.mean for place, seeds in cells.items() if (point := seeds.beyond(THEORY))}
+        missed = {place for place, seeds in cells.items() if not seeds.learned or seeds.learned.low < 100 * GATE}
+        texts = {place: f"{value:.1f}{'*' * (place in missed)}" for place, value in found.items()}
         decays, dropouts = (sorted({place[k] for place in cells}) for k in (0, 1))
         heat_map(axes, found, decays, dropouts, texts=texts, upward=True)
 
@@ -75,10 +78,6 @@ def regularization(views: Sequence[RunView]) -> Figure | None:
 
 def _task_and_domain(view: RunView) -> str:
     return f"{view.task} on {view.train}"
-
-
-def _learned(seeds: Seeds) -> bool:
-    return all(seeds.at_end(domain=str(seeds.first.train))["share"] >= GATE)
 
 
 def candidate_grid(views: Sequence[RunView]) -> Figure | None:
@@ -115,13 +114,13 @@ def encodings_by_task(views: Sequence[RunView]) -> Figure | None:
     labels, columns = list(board), tasks(board)
 
     def paint(axes: Axes, beyond: bool) -> None:
-        found = {place: cell.beyond if beyond else cell.within for place, cell in cells.items()}
+        found = {place: cell.beyond() if beyond else cell.learned for place, cell in cells.items()}
         values = {place: point.mean for place, point in found.items() if point}
-        marks = {place: MARKS[cell.mark] if beyond else "" for place, cell in cells.items()}
+        marks = {place: MARKS[mark(cell.first)] if beyond else "" for place, cell in cells.items()}
         texts = {place: f"{value:.1f}{marks[place]}" for place, value in values.items()}
         heat_map(axes, values, labels, columns, texts=texts)
         for (label, task), cell in cells.items():
-            if beyond and cell.verdict is not None and cell.verdict.refuted:
+            if beyond and (verdict := mark_tally(cell)) and verdict.refuted:
                 corner = columns.index(task) - 0.47, labels.index(label) - 0.44
                 axes.add_patch(Rectangle(corner, 0.94, 0.88, fill=False, edgecolor=COLOURS[1], linewidth=1.2))
 

@@ -5,7 +5,7 @@ from synthetic_runs import synthetic_run
 from lengthwise.recipes import RECIPES, Setting
 from lengthwise.records.files import write_json
 from lengthwise.report.collection import Collection
-from lengthwise.report.recipe_tables import BUDGET_COLUMNS, budget_table
+from lengthwise.report.recipe_tables import budget_table
 
 
 def test_runs_of_several_commits_tell_each_in_order_of_first_use(tmp_path):
@@ -18,8 +18,8 @@ def test_runs_of_several_commits_tell_each_in_order_of_first_use(tmp_path):
     names = [f"{name}-s{first}" for name in commits]
     note = {"recipe": "addition", "runs": names, "wall_seconds": 1.0, "device": "d"}
     write_json(tmp_path / "addition.json", {**note, "commit": "894c937b92ca"})
-    (line,) = budget_table(Collection(tmp_path)).rows
-    assert line[BUDGET_COLUMNS.index("commits")] == "ffe3862; bb1823a-dirty"
+    table = budget_table(Collection(tmp_path))
+    assert dict(zip(table.columns, *table.rows, strict=True))["commits"] == "ffe3862; bb1823a-dirty"
 
 
 def test_how_problems_are_drawn_is_told_where_it_is_not_uniformly(tmp_path):
@@ -29,5 +29,5 @@ def test_how_problems_are_drawn_is_told_where_it_is_not_uniformly(tmp_path):
         synthetic_run(tmp_path / "runs", config.changed(data=data), name=name, steps=(0,))
     note = {"recipe": "modular-addition", "runs": [*runs], "wall_seconds": 1.0, "device": "d"}
     write_json(tmp_path / "modular-addition.json", {**note, "commit": "894c937b92ca"})
-    (line,) = budget_table(Collection(tmp_path)).rows
-    assert line[BUDGET_COLUMNS.index("samples")] == "fresh; fresh, balanced, sparse digits"
+    table = budget_table(Collection(tmp_path))
+    assert dict(zip(table.columns, *table.rows, strict=True))["samples"] == "fresh; fresh, balanced, sparse digits"

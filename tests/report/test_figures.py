@@ -21,7 +21,7 @@ from lengthwise.records.view import RunView
 from lengthwise.report.figures import FIGURES, draw, save
 from lengthwise.report.figures.style import COLOURS, GREY
 from lengthwise.report.figures.training import NAMES, correlations
-from lengthwise.report.queries import Seeds, agreement_beyond
+from lengthwise.report.queries import THEORY, Seeds
 from lengthwise.theory.carries import r2_ceiling
 from lengthwise.theory.dependence import dependence_matrix
 from lengthwise.theory.hypotheses import Hypothesis
@@ -360,7 +360,7 @@ def test_regularization_grid_has_agreement_beyond_training(tmp_path):
         )
         for dropout, decay, share in [(0.0, 0.0, 0.2), (0.1, 0.0, 0.6), (0.0, 0.3, 0.4)]
     ]
-    assert [agreement_beyond(Seeds((view,))) for view in views] == [20, 60, 40]
+    assert [Seeds((view,)).beyond(THEORY).mean for view in views] == [20, 60, 40]
     axes = panel(draw(FIGURES["regularization"], views), "add on D4")
     grid = np.ma.filled(axes.images[0].get_array().astype(float), np.nan)
     np.testing.assert_allclose(grid, [[20, 60], [40, np.nan]])

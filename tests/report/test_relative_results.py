@@ -7,11 +7,12 @@ from relative_runs import TASKS, fake_run, relative_runs
 
 from lengthwise.arithmetic import Task
 from lengthwise.recipes import RECIPES
-from lengthwise.recipes.claims import Tally
+from lengthwise.recipes.claims import Tally, generalizes, mark
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
 from lengthwise.report.collection import Collection
 from lengthwise.report.figures import FIGURES, draw
-from lengthwise.report.leaderboard import leaderboard
+from lengthwise.report.leaderboard import leaderboard, mark_tally, tasks
+from lengthwise.report.queries import Seeds
 from lengthwise.report.recipe_tables import candidates
 from lengthwise.report.results import tables_of, write_tables
 from lengthwise.report.results_page import claim_table, results_page, theorem_table
@@ -60,35 +61,36 @@ class TestLeaderboard:
             seeds=(1, 2),
         )
         board = leaderboard(collection.views)
-        assert board is not None and board.tasks == ("add", "mul", "add%35", "add%36")
-        assert [row.label for row in board.lines] == ["rotary", "learned"], "the best first"
-        rotary, learned = board.lines
+        assert tasks(board) == ["add", "mul", "add%35", "add%36"]
+        assert [*board] == ["rotary", "learned"], "the best first"
+        rotary, learned = board.values()
         both, neither = Tally((HOLDS, HOLDS)), Tally((FAILS, FAILS))
-        assert {task: cell.verdict for task, cell in learned.cells.items()} == dict.fromkeys(board.tasks, both)
-        assert {task: cell.mark for task, cell in learned.cells.items()} == {
+        assert {task: mark_tally(cell) for task, cell in learned.items()} == dict.fromkeys(tasks(board), both)
+        assert {task: mark(cell.first) for task, cell in learned.items()} == {
             "add": False,
             "mul": False,
             "add%35": False,
             "add%36": True,
         }
-        assert {task: cell.verdict for task, cell in rotary.cells.items()} == {
+        assert {task: mark_tally(cell) for task, cell in rotary.items()} == {
             "add": both,
             "mul": neither,
             "add%35": neither,
             "add%36": both,
         }
         assert neither.refuted and not both.refuted
-        assert rotary.cells["mul"].within.values == rotary.cells["mul"].beyond.values == (100.0, 100.0)
+        assert rotary["mul"].learned == rotary["mul"].beyond() == (100.0, 100.0, 100.0)
 
     def test_every_seed_is_judged_by_itself(self, tmp_path):
         for seed, computes in ((1, TRUTH), (2, Hypothesis.parse("truncated:2")), (3, lambda a, b: 0)):
             fake_run(tmp_path / "runs", "table1", "table1-learned-add", computes, seed=seed)
-        cell = leaderboard(Collection(tmp_path).views).lines[0].cells["add"]
-        assert cell.verdict.words == (FAILS, HOLDS, UNDECIDED), "what has not learned decides nothing"
-        assert str(cell.verdict) == "holds in 1 of 3 seeds, 1 undecided"
-        assert cell.generalizes.words == (HOLDS, FAILS, UNDECIDED)
-        assert not cell.verdict.refuted, "one seed agrees"
-        assert sorted(cell.beyond.values) == [0.0, 0.0, 100.0]
+        cell = leaderboard(Collection(tmp_path).views)["learned"]["add"]
+        verdict = mark_tally(cell)
+        assert verdict.words == (FAILS, HOLDS, UNDECIDED), "what has not learned decides nothing"
+        assert str(verdict) == "holds in 1 of 3 seeds, 1 undecided"
+        assert [generalizes(view) for view in cell.views] == [HOLDS, FAILS, UNDECIDED]
+        assert not verdict.refuted, "one seed agrees"
+        assert cell.beyond() == (pytest.approx(100 / 3), 0.0, 100.0)
 
     def test_that_a_model_does_not_generalize_is_decided_by_what_it_computes_instead(self, tmp_path):
         """Wrong beyond two digits, as theory says, but not in the way it says."""
@@ -98,11 +100,11 @@ class TestLeaderboard:
 
         for row in ("table1-learned-add", "table1-rotary-mul"):
             fake_run(tmp_path / "runs", "table1", row, garbage if row.endswith("add") else _products(garbage))
-        lines = leaderboard(Collection(tmp_path).views).lines
-        cells = {line.encoding: cell for line in lines for cell in line.cells.values()}
-        assert cells["learned"].generalizes.words == cells["rotary"].generalizes.words == (FAILS,)
-        assert cells["learned"].verdict.words == (FAILS,), "theory says truncated:2"
-        assert cells["rotary"].verdict.words == (HOLDS,), "theory does not say what it computes"
+        lines = leaderboard(Collection(tmp_path).views)
+        cells = {encoding: cell for encoding, line in lines.items() for cell in line.values()}
+        assert [generalizes(cell.first) for cell in cells.values()] == [FAILS, FAILS]
+        assert mark_tally(cells["learned"]).words == (FAILS,), "theory says truncated:2"
+        assert mark_tally(cells["rotary"]).words == (HOLDS,), "theory does not say what it computes"
 
     def test_written_in_three_ways(self, tmp_path):
         collection = collected(
@@ -180,17 +182,18 @@ class TestResidues:
             ),
             seeds=(1, 2),
         )
-        best, second, *_ = candidates(collection.views)
-        assert (best.name, best.agreement.values, best.fits.words) == (name, (100.0, 100.0), (HOLDS, HOLDS))
-        assert second.fits.refuted
+        found = candidates(Seeds(tuple(collection.views)))
+        best, second = [*found][:2]
+        assert (best, found[best]) == (name, (100.0, 100.0, 100.0))
+        assert [generalizes(view, best) for view in collection.views] == [HOLDS, HOLDS]
+        assert [generalizes(view, second) for view in collection.views] == [FAILS, FAILS]
 
     def test_truth_comes_before_its_equals(self, tmp_path):
         collection = collected(tmp_path, ("modular-relative", "relative-modular-rotary-p36", TRUTH))
-        found = candidates(collection.views)
-        assert found[0].name == "truth"
-        assert {c.name for c in found if c.fits.holds} >= {"truth", "truncated:2", "truncated:3"}, (
-            "36 is 6 squared"
-        )
+        found = candidates(Seeds(tuple(collection.views)))
+        assert next(iter(found)) == "truth"
+        fit = {name for name in found if generalizes(*collection.views, name) == HOLDS}
+        assert fit >= {"truth", "truncated:2", "truncated:3"}, "36 is 6 squared"
 
     def test_theorem_4_speaks_of_relative_positions_too(self, tmp_path):
         rows = (f"relative-modular-rotary-p{p}" for p in (35, 36))

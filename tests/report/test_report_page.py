@@ -148,7 +148,7 @@ def test_agreement_and_its_spread(asked):
 
 
 def test_without_a_prediction_there_is_no_agreement(asked):
-    assert [plot.words.title for plot in length_plots(asked[1])] == ["How often is it right?"]
+    assert [plot.words["title"] for plot in length_plots(asked[1])] == ["How often is it right?"]
     assert len(training_plots(asked[1], seeds_of(asked[1].settings[0]))) == 1
 
 
@@ -168,7 +168,7 @@ def test_digits(asked):
     setting = asked[0].settings[1]
     seeds = seeds_of(setting)
     end, curves = digits_at_the_end(asked[0], seeds), digits_through_training(seeds, asked[0].domains[3])
-    titles = [plot.words.title for group in setting_plots(asked[0], setting) for plot in group]
+    titles = [plot.words["title"] for group in setting_plots(asked[0], setting) for plot in group]
     through = [title.rpartition(" ")[2] for title in titles if title.startswith("Digit by digit through training")]
     assert through == ["D2", "D4"], "the training domain and the longest"
     places = end.data[0]["x"]

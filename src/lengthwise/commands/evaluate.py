@@ -37,9 +37,6 @@ class Evaluate:
 
     def run(self) -> None:
         from lengthwise.report.run_tables import (
-            DEPENDENCE_LEGEND,
-            DETAIL_LEGEND,
-            LEGEND,
             dependence_table,
             detail_table,
             failure_table,
@@ -47,6 +44,7 @@ class Evaluate:
             verdict_json,
             verdict_table,
         )
+        from lengthwise.report.words import legend
         from lengthwise.runs.evaluate import evaluate
         from lengthwise.runs.load import load
 
@@ -72,16 +70,16 @@ class Evaluate:
         console = Console(highlight=False)
         if found.verdicts:
             console.print(verdict_table(found.verdicts, str(self.run_folder)))
-            console.print(LEGEND)
+            console.print(legend("verdicts"))
         else:
             console.print(record_table(found.records))
         console.print(detail_table(found.records))
-        console.print(DETAIL_LEGEND)
+        console.print(legend("details"))
         if self.decode:
             console.print(failure_table(found.records))
         if found.dependence is not None:
             console.print(dependence_table(found.dependence))
-            console.print(DEPENDENCE_LEGEND)
+            console.print(legend("dependence"))
         if found.errors:
             console.print(answers_shown(found.errors, task.base, task.symbol))
         return None

@@ -32,10 +32,10 @@ class Report:
                 "report": str(self.out),
                 "runs": [run.label for run in report.runs],
                 "unfinished": {run.label: run.standing for run in report.unfinished},
-                "left_out": dict(report.left_out),
+                "left_out": report.left_out,
                 "verdicts": report.counts,
             }
             return print(json.dumps(content, indent=2))
-        for one in report.left_out:
-            print(f"left out {one}")
+        for name, why in report.left_out.items():
+            print(f"left out {name}: {why}")
         return print(f"{self.out}: {report.summary}")

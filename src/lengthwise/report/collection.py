@@ -105,32 +105,22 @@ class ShownRun(NamedTuple):
     environment: Any
 
 
-class LeftOut(NamedTuple):
-    """A folder that has a config.json, yet is no run that can be shown."""
-
-    name: str
-    why: str
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.why}"
-
-
-def find_runs(paths: Sequence[Path]) -> tuple[list[ShownRun], list[LeftOut]]:
-    """The runs named, and those found inside folders that hold some."""
+def find_runs(paths: Sequence[Path]) -> tuple[list[ShownRun], dict[str, str]]:
+    """The runs named, and those found inside folders that hold some; and why others there cannot be shown."""
     if not paths:
         raise InputError(f"no run given (name {RUN_PLACES})")
     found = {run.path: run for path in paths for run in _runs(path)}
     places = sorted(found)
     shown: list[ShownRun] = []
-    left_out: list[LeftOut] = []
+    left_out: dict[str, str] = {}
     for place, name in zip(places, _labels(places), strict=True):
         try:
             shown.append(_shown(RunView(found[place]), name))
         except (InputError, OSError) as error:
             # The page may be sent to others: it names no place on this machine.
-            left_out.append(LeftOut(name, str(error).replace(f"{place}/", "")))
+            left_out[name] = str(error).replace(f"{place}/", "")
     if not shown:
-        raise InputError(f"nothing to report: {'; '.join(map(str, left_out))}")
+        raise InputError(f"nothing to report: {'; '.join(f'{name}: {why}' for name, why in left_out.items())}")
     return shown, left_out
 
 

@@ -9,7 +9,7 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.markup import escape
@@ -43,9 +43,25 @@ class TextTable:
     rows: tuple[tuple[str, ...], ...]
     words: int = 1
     """How many columns hold words and stand to the left; numbers stand to the right."""
+    data: "TextTable | None" = None
+    """For programs, where it is not this one: with all digits."""
 
     def __post_init__(self) -> None:
         assert all(len(row) == len(self.columns) for row in self.rows), "a row has cells missing"
+
+
+def text_table(
+    title: str, lines: Sequence[Mapping[str, object]], words: int = 1, data: TextTable | None = None
+) -> TextTable | None:
+    """Columns by name, each with its cell of every line; nothing known is –. None where there is no line.
+
+    >>> text_table("Sums", [{"trained on": "D4", "D1": 100}, {"trained on": "D5", "D1": None}]).rows
+    (('D4', '100'), ('D5', '–'))
+    """
+    if not lines:
+        return None
+    rows = tuple(tuple("–" if cell is None else str(cell) for cell in line.values()) for line in lines)
+    return TextTable(title, tuple(lines[0]), rows, words, data)
 
 
 def terminal(table: TextTable, width: int) -> list[Table]:
@@ -119,8 +135,6 @@ def latex_text(text: str) -> str:
 
 
 def csv_text(table: TextTable) -> str:
-    target = io.StringIO()
-    writer = csv.writer(target, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows(table.rows)
+    target, own = io.StringIO(), table.data or table
+    csv.writer(target, lineterminator="\n").writerows([own.columns, *own.rows])
     return target.getvalue()

@@ -1,177 +1,119 @@
 """The leaderboard of encodings: how each does on the tasks of the paper's Table 1, within training and beyond."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from lengthwise.arithmetic import Domain
 from lengthwise.recipes import Recipe, of_rows
 from lengthwise.recipes.claims import Tally, generalizes, mark, mark_verdict, tally
 from lengthwise.records.view import RunView
-from lengthwise.report.answers import LONGER, TRAINED, Spread, Spreads, answers, right
-from lengthwise.report.collection import Collection
-from lengthwise.report.formats import TextTable
+from lengthwise.report.collection import Collection, group_by
+from lengthwise.report.formats import TextTable, text_table
+from lengthwise.report.queries import Seeds
 from lengthwise.report.tables import short_percent
 from lengthwise.report.words import positions_label
 from lengthwise.theory.rules import TABLE_1_ENCODINGS
 
 MARKS = {True: "yes", False: "no", None: "–"}
-DATA_COLUMNS = (
-    *("encoding", "layout", "task", "trained_on", "test", "seeds", "measured", "lowest", "highest"),
-    *("theory_goes_on", "goes_on", "verdict"),
-)
 
 
-@dataclass(frozen=True)
-class Cell:
-    """An encoding on a task: its seeds."""
-
-    views: tuple[RunView, ...]
-    within: Spread
-    """Right answers on what it was trained on."""
-    beyond: Spread
-    """The average over longer lengths."""
-    by_domain: dict[str, Spread]
-
-    @cached_property
-    def mark(self) -> bool | None:
-        """Table 1's: whether theory says that it generalizes to longer operands."""
-        return mark(self.views[0])
-
-    @cached_property
-    def generalizes(self) -> Tally:
-        return tally(map(generalizes, self.views))
-
-    @cached_property
-    def verdict(self) -> Tally | None:
-        """On the mark; none where theory makes none."""
-        return None if self.mark is None else tally(map(mark_verdict, self.views))
+Line = dict[str, Seeds]
+"""An encoding in a layout: the seeds of each task."""
 
 
-@dataclass(frozen=True)
-class Line:
-    encoding: str
-    layout: str
-    cells: dict[str, Cell]
-    """By task, in the order of the board's."""
-
-    @property
-    def label(self) -> str:
-        return positions_label(self.encoding, self.layout)
-
-    @property
-    def score(self) -> float:
-        """The average over tasks of what is right beyond training."""
-        return fmean(cell.beyond.mean for cell in self.cells.values())
+def mark_tally(seeds: Seeds) -> Tally | None:
+    """The verdicts on the mark; none where theory makes none."""
+    return None if mark(seeds.first) is None else tally(map(mark_verdict, seeds.views))
 
 
-@dataclass(frozen=True)
-class Leaderboard:
-    tasks: tuple[str, ...]
-    lines: tuple[Line, ...]
-    """The best first."""
-
-    def paper_lines(self) -> dict[str, Line]:
-        """The lines that stand for the rows of Table 1: absolute and relative."""
-        natural = {line.encoding: line for line in self.lines if line.label == line.encoding}
-        return {family: natural[name] for family, name in TABLE_1_ENCODINGS.items() if name in natural}
+def leaderboard(views: Sequence[RunView]) -> dict[str, Line]:
+    """From the runs of the recipe `table1`, by the label of positions, the best first."""
+    by_label = group_by(views, lambda view: positions_label(view.encoding, view.layout))
+    lines = {label: _line(runs) for label, runs in by_label.items()}
+    return dict(sorted(lines.items(), key=lambda item: (-score(item[1]), item[0])))
 
 
-def leaderboard(views: Sequence[RunView]) -> Leaderboard | None:
-    """From the runs of the recipe `table1`; None where there are none."""
-    found = right(answers(views))
-    within, beyond = (Spreads(found.filter(part=part), "row") for part in (TRAINED, LONGER))
-    by_domain = Spreads(found, "row", "domain")
-    grouped: dict[tuple[str, str], dict[str, list[RunView]]] = {}
-    for view in views:
-        grouped.setdefault((view.encoding, view.layout), {}).setdefault(str(view.task), []).append(view)
-    tasks = sorted({task for cells in grouped.values() for task in cells}, key=_task_order)
+def _line(runs: Sequence[RunView]) -> Line:
+    by_task = group_by(runs, lambda view: str(view.task))
+    return {task: Seeds(tuple(by_task[task])) for task in sorted(by_task, key=_task_order)}
 
-    def cell(seeds: Sequence[RunView]) -> Cell:
-        row = seeds[0].row
-        tested = {str(domain): by_domain[row, str(domain)] for domain in seeds[0].tests}
-        return Cell(tuple(seeds), within[row,], beyond[row,], tested)
 
-    lines = [
-        Line(*place, {task: cell(cells[task]) for task in tasks if task in cells})
-        for place, cells in grouped.items()
-    ]
-    ranked = sorted(lines, key=lambda line: (-line.score, line.label))
-    return Leaderboard(tuple(tasks), tuple(ranked)) if ranked else None
+def score(line: Line) -> float:
+    """The average over tasks of what is right beyond training."""
+    return fmean(point.mean for seeds in line.values() if (point := seeds.beyond()))
+
+
+def tasks(board: dict[str, Line]) -> list[str]:
+    """Sums, products, residues, as in the paper."""
+    return sorted({task for line in board.values() for task in line}, key=_task_order)
 
 
 def _task_order(task: str) -> tuple[bool, bool, str]:
-    """Sums, products, residues, as in the paper."""
     return "%" in task, task.startswith("mul"), task
 
 
-def _of(collection: Collection, recipe: Recipe) -> Leaderboard | None:
-    return leaderboard(of_rows(recipe.rows, collection.views))
-
-
 def board_table(collection: Collection, recipe: Recipe) -> TextTable | None:
-    board = _of(collection, recipe)
-    if board is None:
-        return None
-    columns = [column for task in board.tasks for column in (task, f"{task}: theory")]
+    board = leaderboard(of_rows(recipe.rows, collection.views))
     lines = [
-        (
-            *(line.label, line.layout, short_percent(line.score)),
-            *(text for task in board.tasks for text in _measured_and_theory(line.cells.get(task))),
-        )
-        for line in board.lines
+        {
+            "encoding": label,
+            "layout": next(iter(line.values())).first.layout,
+            "beyond": short_percent(score(line)),
+            **{column: text for task in tasks(board) for column, text in _compared(task, line.get(task))},
+        }
+        for label, line in board.items()
     ]
-    title = "Encodings, the best beyond training first"
-    return TextTable(title, ("encoding", "layout", "beyond", *columns), tuple(lines), words=2)
+    return text_table("Encodings, the best beyond training first", lines, words=2, data=_data(board))
 
 
-def _measured_and_theory(cell: Cell | None) -> tuple[str, str]:
-    if cell is None:
-        return "–", "–"
-    verdict = "" if cell.verdict is None else f", {cell.verdict.counted}"
-    return f"{cell.within} / {cell.beyond}", f"{MARKS[cell.mark]}{verdict}"
+def _compared(task: str, seeds: Seeds | None) -> Iterable[tuple[str, str | None]]:
+    """What was measured, and theory's mark."""
+    yield task, seeds and f"{seeds.learned} / {seeds.beyond()}"
+    verdict = seeds and mark_tally(seeds)
+    yield f"{task}: theory", seeds and MARKS[mark(seeds.first)] + (f", {verdict.counted}" if verdict else "")
 
 
 def table_1_by_length(collection: Collection, recipe: Recipe) -> TextTable | None:
     """The rows of the paper's Table 1, length by length."""
-    board = _of(collection, recipe)
-    chosen = {} if board is None else board.paper_lines()
-    cells = [(family, task, cell) for family, line in chosen.items() for task, cell in line.cells.items()]
-    if not cells:
-        return None
-    tests = cells[0][2].views[0].tests
+    board = leaderboard(of_rows(recipe.rows, collection.views))
+    # An encoding in its natural layout has no other label than its name.
     lines = [
-        (f"{family}: {chosen[family].encoding}", task, *(_at(cell, test) for test in tests), *_words(cell))
-        for family, task, cell in cells
+        {
+            "positions": f"{family}: {encoding}",
+            "task": task,
+            **{str(test): _at(seeds, test) for test in seeds.first.tests},
+            **dict(zip(("Table 1", "measured", "verdict"), _words(seeds), strict=True)),
+        }
+        for family, encoding in TABLE_1_ENCODINGS.items()
+        for task, seeds in board.get(encoding, {}).items()
     ]
-    columns = ("positions", "task", *map(str, tests), "Table 1", "measured", "verdict")
-    return TextTable("Table 1 of the paper, measured", columns, tuple(lines), words=2)
+    return text_table("Table 1 of the paper, measured", lines, words=2)
 
 
-def _at(cell: Cell, test: Domain) -> str:
+def _at(seeds: Seeds, test: Domain) -> str:
     """† where the length was trained on."""
-    trained = any(part.length == test.length for part in cell.views[0].train.parts)
-    return f"{cell.by_domain[str(test)]}{'†' if trained else ''}"
+    trained = any(part.length == test.length for part in seeds.first.train.parts)
+    return f"{seeds.exact_match(test)}{'†' if trained else ''}"
 
 
-def _words(cell: Cell) -> tuple[str, str, str]:
-    verdict = "–" if cell.verdict is None else str(cell.verdict)
-    return MARKS[cell.mark], cell.generalizes.counted, verdict
+def _words(seeds: Seeds) -> tuple[str, str, str]:
+    measured = tally(map(generalizes, seeds.views)).counted
+    return MARKS[mark(seeds.first)], measured, str(mark_tally(seeds) or "–")
 
 
-def board_table_data(collection: Collection, recipe: Recipe) -> TextTable | None:
+def _data(board: dict[str, Line]) -> TextTable | None:
     """A line for each encoding, task and length, with all digits."""
-    board = _of(collection, recipe)
     lines = [
-        (
-            *(line.encoding, line.layout, task, str(cell.views[0].train), test),
-            " ".join(str(view.seed) for view in cell.views),
-            *(f"{number:.6g}" for number in (spread.mean, spread.lowest, spread.highest)),
-            *_words(cell),
-        )
-        for line in (board.lines if board else ())
-        for task, cell in line.cells.items()
-        for test, spread in cell.by_domain.items()
+        {
+            **{"encoding": view.encoding, "layout": view.layout, "task": task, "trained_on": view.train},
+            **{"test": test, "seeds": " ".join(str(run.seed) for run in seeds.views)},
+            **{name: f"{x:.6g}" for name, x in zip(("measured", "lowest", "highest"), found, strict=True)},
+            **dict(zip(("theory_goes_on", "goes_on", "verdict"), _words(seeds), strict=True)),
+        }
+        for line in board.values()
+        for task, seeds in line.items()
+        for view in (seeds.first,)
+        for test in view.tests
+        if (found := seeds.exact_match(test))
     ]
-    return TextTable("Encodings by task and length", DATA_COLUMNS, tuple(lines)) if lines else None
+    return text_table("Encodings by task and length", lines)

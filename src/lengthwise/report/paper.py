@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
@@ -12,11 +13,9 @@ import polars as pl
 
 from lengthwise.recipes import RECIPES, Recipe, Setting
 from lengthwise.records.schema import TRUTH
-from lengthwise.records.spec import RunSpec
-from lengthwise.report.answers import answers, rows_of
 from lengthwise.report.collection import Collection
-from lengthwise.report.formats import TextTable
-from lengthwise.report.recipe_tables import outside_share, pair_shares
+from lengthwise.report.formats import TextTable, text_table
+from lengthwise.report.queries import Seeds, by_lengths, compared, rows_of, single_lengths
 from lengthwise.report.tables import short_percent
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.predict import Prediction
@@ -24,15 +23,12 @@ from lengthwise.theory.predict import Prediction
 BOTH_LONG = "B4"
 """A row of the paper for which there is no theory, so it is shown apart."""
 
-THEORY_COLUMNS: dict[str, type[pl.DataType]] = {
-    **dict.fromkeys(("table", "row", "trained_on", "test", "reference"), pl.String),
+CELL_COLUMNS: dict[str, Any] = {
+    **dict.fromkeys(("table", "row", "trained_on", "test"), pl.String),
     **dict.fromkeys(("in_distribution", "counted"), pl.Boolean),
-    **dict.fromkeys(("exact", "paper"), pl.Float64),
+    **{"seeds": pl.List(pl.Int64), "percents": pl.List(pl.Float64)},
+    **dict.fromkeys(("measured", "lowest", "highest", "exact", "paper", "deviation"), pl.Float64),
 }
-DATA_COLUMNS = (
-    *("table", "row", "trained_on", "test", "in_distribution", "counted", "seeds"),
-    *("measured", "lowest", "highest", "exact", "paper", "deviation"),
-)
 EVERY_SEED = ("coupled-1000", "multiplication-upward")
 """Recipes of long operands whose claim is about every seed."""
 
@@ -49,8 +45,9 @@ class PaperTable:
     recipe: Recipe
     truncated: bool
     """Whether answers are compared with those on truncated operands, instead of truth."""
-    seeds: pl.DataFrame
-    """A line for each cell and seed. Rows that the paper has and theory speaks of are `counted`."""
+    cells: pl.DataFrame
+    """A line for each cell, in percent: what each seed measured, their mean, lowest and highest, and the mean's
+    distance from exact theory. Rows that the paper has and theory speaks of are `counted`."""
     missing: tuple[str, ...]
     """The paper's rows that no run has."""
 
@@ -63,29 +60,14 @@ class PaperTable:
         return f"{self.recipe.title}, against {'truncated operands' if self.truncated else 'truth'}"
 
     @property
-    def cells(self) -> pl.DataFrame:
-        """A line for each cell, in percent: the mean over seeds, its distance from exact theory, and the lowest
-        and highest seed."""
-        percent = pl.col("percent")
-        place = [column for column in DATA_COLUMNS if column in self.seeds.columns]
-        means = self.seeds.group_by(place, maintain_order=True).agg(
-            pl.col("seed").drop_nulls().alias("seeds"),
-            percent.mean().alias("measured"),
-            percent.min().alias("lowest"),
-            percent.max().alias("highest"),
-        )
-        return means.with_columns((pl.col("measured") - pl.col("exact")).abs().alias("deviation")).select(
-            DATA_COLUMNS
-        )
-
-    @property
     def apart(self) -> list[str]:
         """The labels of rows that are not counted."""
-        return self.cells.filter(~pl.col("counted"))["row"].unique(maintain_order=True).to_list()
+        return self.cells.filter(counted=False)["row"].unique(maintain_order=True).to_list()
 
     def deviations(self, without: Sequence[Place] = ()) -> list[float]:
         """How far the mean over seeds is from exact theory, in each cell that counts but for those named."""
-        return _counted(self.cells, without)["deviation"].drop_nulls().to_list()
+        found = self.cells.filter(counted=True).drop_nulls("deviation")["row", "test", "deviation"]
+        return [deviation for row, test, deviation in found.iter_rows() if (row, test) not in without]
 
     @property
     def mean_deviation(self) -> float | None:
@@ -93,30 +75,24 @@ class PaperTable:
 
     def seed_deviations(self) -> dict[int, float]:
         """The mean distance from exact theory of each seed alone."""
-        distance = (pl.col("percent") - pl.col("exact")).abs().mean().round(4)
-        seeds = _counted(self.seeds).drop_nulls(["seed", "exact"])
-        return dict(seeds.group_by("seed").agg(distance).sort("seed").iter_rows())
+        distance = (pl.col("percents") - pl.col("exact")).abs().mean().round(4)
+        seeds = self.cells.filter(counted=True).explode("seeds", "percents").drop_nulls(["seeds", "exact"])
+        return dict(seeds.group_by("seeds").agg(distance).sort("seeds").iter_rows())
 
     def seed_counts(self) -> list[int]:
         """How many seeds each row has, each number once."""
-        return sorted({len(seeds) for seeds in _counted(self.cells)["seeds"]})
+        return self.cells.filter(counted=True)["seeds"].list.len().unique().sort().to_list()
 
     def reading(self) -> TextTable | None:
         """Each row as measured, as theory has it, and as the paper has it, below one another."""
         rows = self.cells.partition_by("row", maintain_order=True)
         lines = [line for row in rows for line in _reading_lines(row)]
-        columns = ("trained on", "", *(rows[0]["test"].to_list() if rows else []))
-        return TextTable(self.title, columns, tuple(lines), words=2) if rows else None
+        return text_table(self.title, lines, words=2, data=self.data())
 
     def data(self) -> TextTable | None:
         """A line for each cell, with all digits."""
-        lines = tuple(tuple(map(_data_text, line)) for line in self.cells.iter_rows())
-        return TextTable(self.title, DATA_COLUMNS, lines) if lines else None
-
-
-def _counted(cells: pl.DataFrame, without: Sequence[Place] = ()) -> pl.DataFrame:
-    named = pl.concat_list("row", "test").is_in([list(place) for place in without]) if without else pl.lit(False)
-    return cells.filter(pl.col("counted") & ~named)
+        lines = self.cells.drop("percents").to_dicts()
+        return text_table(self.title, [{name: _data_text(x) for name, x in line.items()} for line in lines])
 
 
 def paper_tables(collection: Collection) -> list[PaperTable]:
@@ -134,47 +110,44 @@ def against_truth(collection: Collection, recipe: Recipe) -> TextTable | None:
     return paper_table(collection, recipe, truncated=False).reading()
 
 
-def against_truth_data(collection: Collection, recipe: Recipe) -> TextTable | None:
-    return paper_table(collection, recipe, truncated=False).data()
-
-
 def against_truncated(collection: Collection, recipe: Recipe) -> TextTable | None:
     return paper_table(collection, recipe, truncated=True).reading()
 
 
-def against_truncated_data(collection: Collection, recipe: Recipe) -> TextTable | None:
-    return paper_table(collection, recipe, truncated=True).data()
-
-
 def paper_table(collection: Collection, recipe: Recipe, truncated: bool) -> PaperTable:
     """A table from the runs there are."""
-    rows, start, name = rows_of(recipe, collection), f"{recipe.name}-", table_name(recipe, truncated)
-    found = {row.removeprefix(start): views[0].spec for row, views in rows.items()}
-    printed = _printed_here(collection, recipe, name)
+    found = {row.removeprefix(f"{recipe.name}-"): seeds for row, seeds in rows_of(recipe, collection).items()}
+    printed = _printed_here(collection, recipe, table_name(recipe, truncated))
     shown = [row for row in printed if row != BOTH_LONG] + [BOTH_LONG, *sorted(found.keys() - {*printed})]
-    theory = [
-        {"table": name, "row": row, "counted": row in printed and row != BOTH_LONG, **cell}
+    lines = [
+        {"row": row, "counted": row in printed and row != BOTH_LONG, **cell}
         for row in shown
         if row in found
-        for cell in _theory(found[row], truncated, printed.get(row, []))
+        for cell in _cells(found[row], truncated, printed.get(row, []))
     ]
-    measured = answers([view for views in rows.values() for view in views]).select(
-        pl.col("row").str.strip_prefix(start), pl.col("domain").alias("test"), "reference", "seed", "percent"
+    percents, measured = pl.col("percents").list, pl.col("measured")
+    cells = (
+        pl.DataFrame(lines, CELL_COLUMNS)
+        .with_columns(table=pl.lit(table_name(recipe, truncated)))
+        .with_columns(measured=percents.mean(), lowest=percents.min(), highest=percents.max())
+        .with_columns(deviation=(measured - pl.col("exact")).abs())
     )
-    cells = pl.DataFrame(theory, THEORY_COLUMNS)
-    seeds = cells.join(measured, on=["row", "test", "reference"], how="left", maintain_order="left_right")
-    return PaperTable(recipe, truncated, seeds, tuple(row for row in printed if row not in found))
+    return PaperTable(recipe, truncated, cells, tuple(row for row in printed if row not in found))
 
 
-def _theory(spec: RunSpec, truncated: bool, printed: Sequence[float]) -> Iterator[dict[str, Any]]:
-    """What is known of a row's cells before anything is measured."""
-    for prediction in spec.predictions([domain for domain in spec.tests if len(domain.parts) == 1]):
+def _cells(seeds: Seeds, truncated: bool, printed: Sequence[float]) -> Iterator[dict[str, Any]]:
+    """What theory, the paper and every seed say of a row's cells."""
+    spec = seeds.first.spec
+    reference = str(Hypothesis("truncated", spec.train.length)) if truncated else TRUTH
+    for prediction in spec.predictions(single_lengths(seeds.first)):
         domain = prediction.domain
+        counts = {view.seed: compared(view, [domain], reference) for view in seeds.views}
         yield {
             "trained_on": str(spec.train),
             "test": str(domain),
-            "reference": str(Hypothesis("truncated", spec.train.length)) if truncated else TRUTH,
             "in_distribution": spec.case(domain).in_distribution,
+            "seeds": [seed for seed, own in counts.items() if own],
+            "percents": [100 * one.share for own in counts.values() for one in own],
             "exact": _exact(prediction, truncated),
             "paper": printed[domain.length - 1] if domain.length <= len(printed) else None,
         }
@@ -187,16 +160,19 @@ def _exact(prediction: Prediction, truncated: bool) -> float | None:
     return 100.0 if truncated else float(100 * prediction.accuracy)
 
 
-def _reading_lines(row: pl.DataFrame) -> Iterator[tuple[str, ...]]:
+def _reading_lines(row: pl.DataFrame) -> Iterator[dict[str, str]]:
     label, train = row["row"][0], row["trained_on"][0]
     marks = ["†" if trained else "" for trained in row["in_distribution"]]
-    measured = (short_percent(value) + mark for value, mark in zip(row["measured"], marks, strict=True))
-    yield (label if label == train else f"{label}, {train}", "measured", *measured)
-    if len(row["seeds"][0]) > 1:
-        yield ("", "spread", *map(_spread, row["lowest"], row["highest"]))
-    yield ("", "exact", *map(short_percent, row["exact"]))
-    if row["paper"].null_count() < len(row):
-        yield ("", "paper", *map(short_percent, row["paper"]))
+    found = {
+        "measured": [short_percent(x) + mark for x, mark in zip(row["measured"], marks, strict=True)],
+        "spread": [*map(_spread, row["lowest"], row["highest"])] if len(row["seeds"][0]) > 1 else [],
+        "exact": [*map(short_percent, row["exact"])],
+        "paper": [*map(short_percent, row["paper"])] if row["paper"].null_count() < len(row) else [],
+    }
+    for what, cells in found.items():
+        name = "" if what != "measured" else label if label == train else f"{label}, {train}"
+        if cells:
+            yield {"trained on": name, "": what, **dict(zip(row["test"], cells, strict=True))}
 
 
 def _spread(lowest: float | None, highest: float | None) -> str:
@@ -293,11 +269,24 @@ def far_summary(collection: Collection) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for recipe in EVERY_SEED:
         for seeds in rows_of(RECIPES[recipe], collection).values():
-            tests = sorted(seeds[0].tests, key=lambda domain: domain.length)
-            counts = {test: [view.final_counts[str(test), TRUTH] for view in seeds] for test in tests}
+            tests = sorted(seeds.first.tests, key=lambda domain: domain.length)
+            counts = {test: [view.final_counts[str(test), TRUTH] for view in seeds.views] for test in tests}
             found[recipe] = {str(test.length): [round(100 * c.share, 4) for c in counts[test]] for test in tests}
-    sums = (view for view in collection.views if view.row == "abacus-100-add")
-    outside = [outside_share(view) for view in sums if pair_shares(view)]
+    sums = [Seeds((view,)) for view in collection.rows.get("abacus-100-add", [])]
+    outside = [outside_share(seeds) for seeds in sums if by_lengths(seeds)]
     if outside:
-        found["abacus-100"] = {"outside": round(100 * fmean(outside), 4)}
+        found["abacus-100"] = {"outside": round(fmean(outside), 4)}
     return found
+
+
+def outside_share(seeds: Seeds) -> float:
+    """The mean of right answers, in percent, over all pairs of operand lengths of which one is longer than all of
+    training.
+
+    A measured length stands for those between the one below and itself, so that short lengths, which are measured
+    more densely, count no more than long ones.
+    """
+    cells, trained = by_lengths(seeds), seeds.first.train.length
+    stands_for = {n: n - below for below, n in pairwise([0, *sorted({n for n, _ in cells})])}
+    weights = {(n, m): stands_for[n] * stands_for[m] for n, m in cells if max(n, m) > trained}
+    return sum(weight * cells[pair] for pair, weight in weights.items()) / sum(weights.values())

@@ -1,8 +1,7 @@
-"""What runs measured, every question answered once: queries on the frame of records, for figures and the page."""
+"""What runs measured, every question answered once: queries on records, for tables, figures and the page."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -10,25 +9,31 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from lengthwise.arithmetic import Domain
+from lengthwise.recipes import Recipe, row_names
 from lengthwise.records.analysis import dependence_of
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import Measured
 from lengthwise.records.view import RunView
-from lengthwise.report.collection import group_by
-from lengthwise.report.tables import percent
+from lengthwise.report.collection import Collection, group_by
+from lengthwise.report.tables import percent_text, short_percent
 from lengthwise.theory.hypotheses import Hypothesis
 
 MEASURE = ("run", "metric", "domain", "reference", "mode")
 """What tells measurements of one step apart."""
+THEORY = "theory"
+"""In place of a reference: the function that theory says a run computes on a domain."""
 
 
-def percent_text(value: float | None) -> str:
-    """Of a number that is a percentage already."""
-    return percent(None if value is None else Fraction(value) / 100)
+def average(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
 
 
 class Point(NamedTuple):
-    """Runs together: the mean, the lowest and the highest, in percent where something was counted."""
+    """Runs together: the mean, the lowest and the highest, in percent where something was counted.
+
+    >>> str(Point.of([99.0, 100.0])), str(Point.of([50.0])), Point.of([99.0, 100.0]).text
+    ('99.5 (99–100)', '50', '99.50 (99.00 to 100)')
+    """
 
     mean: float
     low: float
@@ -42,6 +47,10 @@ class Point(NamedTuple):
     def text(self) -> str:
         mean, low, high = map(percent_text, self)
         return mean if self.low == self.high else f"{mean} ({low} to {high})"
+
+    def __str__(self) -> str:
+        mean, low, high = map(short_percent, self)
+        return mean if low == high else f"{mean} ({low}–{high})"
 
 
 Points = dict[Any, Point]
@@ -62,6 +71,26 @@ class Seeds:
     def each(self) -> "list[Seeds]":
         """Every run by itself."""
         return [Seeds((view,)) for view in self.views]
+
+    def exact_match(
+        self,
+        *domains: Domain,
+        reference: str = TRUTH,
+        over: Callable[[Sequence[float]], float] = average,
+    ) -> Point | None:
+        """After training, in percent: of each seed the mean over those domains that it was compared on."""
+        found = [[100 * own.share for own in compared(view, domains, reference)] for view in self.views]
+        seeds = [over(percents) for percents in found if percents]
+        return Point.of(seeds) if seeds else None
+
+    @cached_property
+    def learned(self) -> Point | None:
+        """Right answers on the training domain."""
+        return self.exact_match(self.first.train)
+
+    def beyond(self, reference: str = TRUTH, over: Callable[[Sequence[float]], float] = average) -> Point | None:
+        """On all longer lengths together."""
+        return self.exact_match(*self.first.spec.longer(), reference=reference, over=over)
 
     @cached_property
     def frame(self) -> pl.DataFrame:
@@ -127,6 +156,19 @@ class Seeds:
     def own_accuracy(self) -> Points:
         """On the training domain, through training."""
         return self.through_training(domain=str(self.first.train))
+
+
+def compared(view: RunView, domains: Iterable[Domain], reference: str = TRUTH) -> list[Measured]:
+    """Exact match after training on these domains, without those where nothing was compared with the reference."""
+    predicted = view.spec.predicted_hypothesis
+    places = [(str(d), str(predicted(d)) if reference == THEORY else reference) for d in domains]
+    return [view.final_counts[place] for place in places if place in view.final_counts]
+
+
+def rows_of(recipe: Recipe, collection: Collection) -> dict[str, Seeds]:
+    """The finished runs of a recipe: the seeds of each row together, in the order of names."""
+    names = row_names(recipe.rows)
+    return {row: Seeds(tuple(views)) for row, views in collection.rows.items() if row in names}
 
 
 def latest(found: pl.DataFrame) -> pl.DataFrame:
@@ -202,15 +244,6 @@ def by_chain(seeds: Seeds) -> Points:
     longer = seeds.at_end("chain").filter(pl.col("length") > seeds.first.train.length)
     counts = longer.group_by("run", "i").agg(pl.col("correct").sum(), pl.col("total").sum())
     return spread(counts.with_columns(share=pl.col("correct") / pl.col("total"), value=None), "i")
-
-
-def agreement_beyond(seeds: Seeds) -> float | None:
-    """With theory's function on longer lengths, in percent; None where theory says nothing of them."""
-    longer = [domain for domain in single_lengths(seeds.first) if domain.length > seeds.first.train.length]
-    rows = seeds.first.spec.predictions(longer)
-    found = [seeds.at_end(domain=str(row.domain), reference=str(row.hypothesis))["share"] for row in rows]
-    means = [100 * fmean(shares) for shares in found if len(shares)]
-    return fmean(means) if means else None
 
 
 def failures(seeds: Seeds) -> dict[str, dict[str | int, float]]:

@@ -1,8 +1,8 @@
 """Results as files: tables, figures and the summary of a folder of finished runs."""
 
 from functools import partial
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 
 from lengthwise.recipes import RECIPES, Recipe, catalogue
 from lengthwise.records.files import replace_file, write_json
@@ -20,41 +20,30 @@ def write_results(out: Path) -> list[Path]:
     return [out / "summary.json", *tables, *write_figures(collection, out / "figures")]
 
 
-def tables_of(recipe: Recipe, collection: Collection, *, data: bool = False) -> dict[str, TextTable]:
-    """By the name of their files, none of a recipe that has no run yet; those that programs read, where they are
-    others, with `data`: a table's function has that one beside it, by its name and `_data`."""
-    found: dict[str, TextTable] = {}
-    for name, maker in recipe.tables.items():
-        module, _, function = maker.partition(".")
-        makers = vars(import_module(f"lengthwise.report.{module}"))
-        table = (makers.get(f"{function}_data") if data else None) or makers[function]
-        made = table(collection, recipe)
-        found |= {} if made is None else {name: made}
-    return found
+def tables_of(recipe: Recipe, collection: Collection) -> dict[str, TextTable]:
+    """By the name of their files, none of a recipe that has no run yet."""
+    makers = {name: resolve_name(f"lengthwise.report.{maker}") for name, maker in recipe.tables.items()}
+    found = {name: make(collection, recipe) for name, make in makers.items()}
+    return {name: table for name, table in found.items() if table is not None}
 
 
 def write_tables(collection: Collection, recipe: Recipe, folder: Path) -> list[Path]:
     """NAME.md and NAME.tex to read, NAME.csv for programs."""
     section = catalogue()["sections"].get(recipe.section, {})
     words = " ".join(part["words"] for part in (recipe.words, section) if "words" in part)
-    data = tables_of(recipe, collection, data=True)
-    return [
-        path
-        for name, reading in tables_of(recipe, collection).items()
-        for path in _write_texts(folder, name, reading, words, data[name])
-    ]
-
-
-def _write_texts(folder: Path, name: str, reading: TextTable, words: str, data: TextTable) -> list[Path]:
     texts = {
-        "md": f"{reading.title}\n\n{markdown(reading)}\n\n{words}\n",
-        "tex": latex(reading),
-        "csv": csv_text(data),
+        folder / f"{name}.{ending}": text
+        for name, table in tables_of(recipe, collection).items()
+        for ending, text in (
+            ("md", f"{table.title}\n\n{markdown(table)}\n\n{words}\n"),
+            ("tex", latex(table)),
+            ("csv", csv_text(table)),
+        )
     }
     folder.mkdir(parents=True, exist_ok=True)
-    for ending, text in texts.items():
-        replace_file(folder / f"{name}.{ending}", partial(Path.write_text, data=text))
-    return [folder / f"{name}.{ending}" for ending in texts]
+    for path, text in texts.items():
+        replace_file(path, partial(Path.write_text, data=text))
+    return list(texts)
 
 
 def write_figures(collection: Collection, folder: Path) -> list[Path]:

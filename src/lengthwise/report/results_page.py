@@ -1,32 +1,26 @@
 """docs/results.md: every table, figure and verdict of a results folder on one page, from records alone."""
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-import polars as pl
-from jinja2 import ChainableUndefined, Environment, PackageLoader
+from jinja2 import ChainableUndefined, Environment, PackageLoader, Template
 
 from lengthwise.recipes import RECIPES, Figure, Recipe, catalogue, of_rows
-from lengthwise.recipes.claims import Decide, Tally, modulus_divides, tally
+from lengthwise.recipes.claims import Decide, modulus_divides, tally
 from lengthwise.records.verdicts import FAILS, GATE, HOLDS, TOLERANCE, UNDECIDED, combined
-from lengthwise.report.answers import LONGER, Spread, answers
 from lengthwise.report.collection import Collection
-from lengthwise.report.formats import TextTable, markdown
+from lengthwise.report.formats import TextTable, markdown, text_table
 from lengthwise.report.paper import paper_tables, summary
+from lengthwise.report.queries import THEORY, Point, compared
 from lengthwise.report.recipe_tables import budget_table, regularization_grid
 from lengthwise.report.results import tables_of
 from lengthwise.report.tables import short_percent
 from lengthwise.theory.accuracy import truncation_error
 
-VERDICT_COLUMNS = ("rows", "runs", HOLDS, FAILS, UNDECIDED, "rows that hold in all seeds")
-
 
 def results_page(folder: Path, page: Path) -> str:
     """The page's text: results.md.jinja, filled in. Pictures are linked from where the page stands."""
     collection = Collection(folder)
-    tables, found = paper_tables(collection), summary(collection)
 
     def shown(section: str) -> list[Recipe]:
         recipes = (recipe for recipe in RECIPES.values() if recipe.section == section)
@@ -37,9 +31,7 @@ def results_page(folder: Path, page: Path) -> str:
 
     text = _template().render(
         here=os.path.relpath(folder, page.parent),
-        summary=found,
-        numbers=numbers_table(found),
-        missing=dict.fromkeys(f"{t.recipe.name} {', '.join(t.missing)}" for t in tables if t.missing),
+        summary=summary(collection),
         tuned=(folder / "tuning.csv").exists(),
         gate=100 * GATE,
         agreement=100 * (1 - TOLERANCE),
@@ -49,49 +41,23 @@ def results_page(folder: Path, page: Path) -> str:
         far_off=far_off(collection),
         claims=claim_table(collection),
         sections=catalogue()["sections"],
-        tables=tables,
+        tables=paper_tables(collection),
         grid_of=lambda family: regularization_grid(collection, RECIPES["regularization"], family),
         recipes=RECIPES.values(),
         shown=shown,
         drawn=drawn,
         tables_of=lambda recipe: tables_of(recipe, collection),
-        outside=found.get("abacus-100", {}).get("outside"),
         budgets=budget_table(collection),
-        notes=collection.notes,
-        unfinished=collection.unfinished,
+        collection=collection,
     )
     return text.rstrip("\n") + "\n"
 
 
-def _template() -> Any:
+def _template() -> Template:
     place = PackageLoader("lengthwise.report", "")
     jinja = Environment(loader=place, trim_blocks=True, lstrip_blocks=True, undefined=ChainableUndefined)
-    jinja.filters |= {"markdown": markdown, "short": short_percent, "points": _points}
+    jinja.filters |= {"markdown": markdown, "short": short_percent}
     return jinja.get_template("results.md.jinja")
-
-
-def numbers_table(found: dict[str, Any]) -> TextTable:
-    """How far measurement is from exact theory."""
-    lines = [_distances(name, table) for name, table in [*found["tables"].items(), ("all", found)]]
-    columns = ("table", "cells", "our deviation", "worst seed", "the paper's", "seeds", "seconds")
-    return TextTable("In numbers", columns, tuple(lines))
-
-
-def _distances(name: str, found: dict[str, Any]) -> tuple[str, ...]:
-    worst, seconds = found.get("worst_seed"), found.get("wall_seconds")
-    return (
-        name,
-        str(found["cells"]),
-        _points(found["mean_abs_deviation"]),
-        "–" if worst is None else f"{_points(worst['mean_abs_deviation'])} (seed {worst['seed']})",
-        _points(found["paper_mean_abs_deviation"]),
-        f"{found.get('seeds', '–')}{' or more' if found.get('seeds_differ') else ''}",
-        "–" if seconds is None else f"{seconds:.0f}",
-    )
-
-
-def _points(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
 
 
 def verdicts_by_row(recipe: Recipe, decide: Decide, collection: Collection) -> dict[str, dict[int, str]]:
@@ -102,43 +68,51 @@ def verdicts_by_row(recipe: Recipe, decide: Decide, collection: Collection) -> d
     return found
 
 
-def _theorems() -> list[tuple[str, Recipe]]:
+def theorem_table(collection: Collection) -> TextTable | None:
+    return text_table("Theorems", [_verdict_line("theorem", *each, collection) for each in _theorems()], words=2)
+
+
+def claim_table(collection: Collection) -> TextTable | None:
+    claims = [(source, recipe, decide) for recipe in RECIPES.values() for source, decide in recipe.claims.items()]
+    return text_table("Other claims", [_verdict_line("where", *each, collection) for each in claims], words=2)
+
+
+def _theorems() -> list[tuple[str, Recipe, Decide]]:
     """In the order of their numbers."""
-    return sorted(
-        ((source, recipe) for recipe in RECIPES.values() for source in recipe.theorems), key=lambda x: x[0]
-    )
+    found = [(source, recipe, decide) for recipe in RECIPES.values() for source, decide in recipe.theorems.items()]
+    return sorted(found, key=lambda theorem: theorem[0])
 
 
-def theorem_table(collection: Collection) -> TextTable:
-    lines = [_verdict_line(source, recipe, recipe.theorems[source], collection) for source, recipe in _theorems()]
-    return TextTable("Theorems", ("theorem", "what it says", *VERDICT_COLUMNS), tuple(lines), words=2)
-
-
-def claim_table(collection: Collection) -> TextTable:
-    lines = [
-        _verdict_line(source, recipe, decide, collection)
-        for recipe in RECIPES.values()
-        for source, decide in recipe.claims.items()
-    ]
-    return TextTable("Other claims", ("where", "what it says", *VERDICT_COLUMNS), tuple(lines), words=2)
-
-
-def _verdict_line(source: str, recipe: Recipe, decide: Decide, collection: Collection) -> tuple[str, ...]:
+def _verdict_line(
+    where: str, source: str, recipe: Recipe, decide: Decide, collection: Collection
+) -> dict[str, object]:
     rows = [tally(seeds.values()) for seeds in verdicts_by_row(recipe, decide, collection).values()]
-    runs = Tally(tuple(word for row in rows for word in row.words))
-    hold = f"{sum(row.holds for row in rows)} of {len(rows)}" if rows else "not tested here"
-    counts = (len(rows), len(runs.words), *(runs.count(word) for word in (HOLDS, FAILS, UNDECIDED)))
-    return (source, recipe.words["says"][source], *map(str, counts), hold)
+    words = [word for row in rows for word in row.words]
+    return {
+        where: source,
+        "what it says": recipe.words["says"][source],
+        "rows": len(rows),
+        "runs": len(words),
+        **{word: words.count(word) for word in (HOLDS, FAILS, UNDECIDED)},
+        "rows that hold in all seeds": f"{sum(row.holds for row in rows)} of {len(rows)}"
+        if rows
+        else "not tested here",
+    }
 
 
-def theorem_rows(collection: Collection) -> TextTable:
+def theorem_rows(collection: Collection) -> TextTable | None:
     """Rows by seeds: the verdict on each theorem."""
     lines = [
-        (source, row, ", ".join(f"{seed} {word}" for seed, word in seeds.items()), str(tally(seeds.values())))
-        for source, recipe in _theorems()
-        for row, seeds in verdicts_by_row(recipe, recipe.theorems[source], collection).items()
+        {
+            "theorem": source,
+            "row": row,
+            "by seed": ", ".join(f"{seed} {word}" for seed, word in seeds.items()),
+            "verdict": tally(seeds.values()),
+        }
+        for source, recipe, decide in _theorems()
+        for row, seeds in verdicts_by_row(recipe, decide, collection).items()
     ]
-    return TextTable("Theorems by row", ("theorem", "row", "by seed", "verdict"), tuple(lines), words=3)
+    return text_table("Theorems by row", lines, words=3)
 
 
 def formula_gap(collection: Collection) -> float | None:
@@ -153,17 +127,14 @@ def formula_gap(collection: Collection) -> float | None:
     return max(gaps, default=None)
 
 
-def far_off(collection: Collection) -> Spread | None:
+def far_off(collection: Collection) -> Point | None:
     """Corollary 2 as far as records tell: answers to longer sums, in percent of each length and run, that equal
     the truncated sum and are therefore off by 10^n or more."""
-    views = of_rows(RECIPES["addition"].rows, collection.views)
-    bounded = {
-        (view.name, str(domain))
-        for view in views
+    percents = [
+        100 * counts.share
+        for view in of_rows(RECIPES["addition"].rows, collection.views)
         for domain in view.spec.longer()
         if truncation_error(view.task, view.train.length, domain).least >= view.task.base**view.train.length
-    }
-    found = answers(views).filter(pl.col("reference") == pl.col("hypothesis"), part=LONGER)
-    lines: Iterable[tuple[str, str, float]] = found["run", "domain", "percent"].iter_rows()
-    percents = tuple(percent for run, domain, percent in lines if (run, domain) in bounded)
-    return Spread(percents) if percents else None
+        for counts in compared(view, [domain], THEORY)
+    ]
+    return Point.of(percents) if percents else None

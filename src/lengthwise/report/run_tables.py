@@ -13,14 +13,13 @@ from lengthwise.records.analysis import Dependence
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.verdicts import (
     FAILS,
-    GATE,
     HOLDS,
     TOLERANCE,
     UNDECIDED,
     Measured,
     Verdict,
     combined,
-    interval,
+    measured,
 )
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import group_by
@@ -28,22 +27,11 @@ from lengthwise.report.tables import EXACT, new_table, percent
 
 STYLES = {HOLDS: "green", FAILS: "red", UNDECIDED: "yellow"}
 
-LEGEND = (
-    "In % of problems. Computes: the function that theory says the model computes; predicted: its exact accuracy; "
-    "on these: its accuracy on the problems measured; measured: the model's accuracy; agrees: how often the model "
-    "gives the same answer as that function. "
-    f"A verdict holds if the model agrees with the predicted function on {100 * (1 - TOLERANCE):g} % of "
-    f"problems or more (lower end of the 95 % interval), and is undecided if the model has not reached "
-    f"{100 * GATE:g} % on its training domain. * means no deviation at all."
-)
-
 
 def verdict_table(rows: Sequence[Verdict], title: str | None = None) -> Table:
     columns = ("test on", "computes", "predicted", "on these", "measured", "agrees", "verdict")
-    table = new_table(*columns, title=title)
-    for row in rows:
-        table.add_row(*map(escape, verdict_cells(row, "no prediction")), verdict_text(row))
-    return table
+    cells = [(*map(escape, verdict_cells(row, "no prediction")), verdict_text(row)) for row in rows]
+    return new_table(*columns, rows=cells, title=title)
 
 
 def verdict_cells(row: Verdict, no_prediction: str = "–") -> list[str]:
@@ -66,42 +54,34 @@ def row_verdict(verdicts: Sequence[Verdict]) -> str | None:
 
 
 def verdict_json(row: Verdict) -> dict[str, Any]:
+    counts = {"measured": row.accuracy, "agreement": row.agreement, "coincides": row.coincides}
     return {
         **row.prediction.as_json(),
-        "measured": _measured_json(row.accuracy),
-        "agreement": None if row.agreement is None else _measured_json(row.agreement),
-        "coincides": None if row.coincides is None else _measured_json(row.coincides),
+        **{name: own and _measured_json(own) for name, own in counts.items()},
         "verdict": row.word,
         "tolerance": TOLERANCE,
     }
 
 
-def _measured_json(measured: Measured) -> dict[str, Any]:
-    low, high = measured.interval
-    return {
-        **asdict(measured),
-        "percent": 100 * measured.share,
-        "low": 100 * low,
-        "high": 100 * high,
-    }
-
-
-WORDS = (HOLDS, FAILS, UNDECIDED)
+def _measured_json(counts: Measured) -> dict[str, Any]:
+    low, high = (100 * end for end in counts.interval)
+    return {**asdict(counts), "percent": 100 * counts.share, "low": low, "high": high}
 
 
 def row_table(views: Sequence[RunView]) -> Table:
-    table = new_table("run", "learned %", *WORDS, "verdict")
+    table = new_table("run", "learned %", *STYLES, "verdict", rows=map(_row_cells, views))
     table.columns[0].overflow = "fold"
-    for view in views:
-        if view.source.status() != "done":
-            table.add_row(escape(view.name), "–", "–", "–", "–", str(view.source.status()))
-            continue
-        verdicts = view.verdicts()
-        counts, word = Counter(verdict.word for verdict in verdicts), row_verdict(verdicts)
-        shown = f"[{STYLES[word]}]{word}[/]" if word else "–"
-        own = view.final_counts[str(view.train), TRUTH]
-        table.add_row(escape(view.name), percent(own.share), *(str(counts[w]) for w in WORDS), shown)
     return table
+
+
+def _row_cells(view: RunView) -> tuple[str, ...]:
+    if view.source.status() != "done":
+        return (escape(view.name), "–", "–", "–", "–", str(view.source.status()))
+    verdicts = view.verdicts()
+    counts, word = Counter(verdict.word for verdict in verdicts), row_verdict(verdicts)
+    learned = percent(view.final_counts[str(view.train), TRUTH].share)
+    shown = f"[{STYLES[word]}]{word}[/]" if word else "–"
+    return (escape(view.name), learned, *(str(counts[word]) for word in STYLES), shown)
 
 
 def row_json(view: RunView) -> dict[str, Any]:
@@ -115,94 +95,74 @@ def row_json(view: RunView) -> dict[str, Any]:
     }
 
 
-def converged(view: RunView) -> bool:
-    """Whether it passed the gate of verdicts on its training domain."""
-    return view.converged
-
-
-def learned(view: RunView) -> float:
-    """The percentage of right answers on the training domain after the last evaluation."""
-    return 100 * view.final_counts[str(view.train), TRUTH].share
-
-
 def record_table(records: Sequence[Record]) -> Table:
     """Exact match of every domain and reference, with its 95 % interval."""
-    table = new_table("test on", "against", "mode", "correct", "of", "%", "95 % interval")
-    for r in records:
-        if r.metric != "exact" or r.correct is None:
-            continue
-        low, high = interval(r.correct, r.total, r.selection == "enumerated")
-        between = "whole domain" if r.selection == "enumerated" else f"{percent(low)} – {percent(high)}"
-        counts = str(r.correct), str(r.total), percent(r.correct / r.total)
-        table.add_row(escape(r.domain), r.reference, r.mode, *counts, between)
-    return table
+    rows = [
+        (
+            escape(r.domain),
+            r.reference,
+            r.mode,
+            str(own.correct),
+            str(own.total),
+            percent(own.share),
+            _interval(own),
+        )
+        for r in records
+        if r.metric == "exact" and r.correct is not None
+        for own in (measured(r),)
+    ]
+    return new_table("test on", "against", "mode", "correct", "of", "%", "95 % interval", rows=rows)
+
+
+def _interval(counts: Measured) -> str:
+    return "whole domain" if counts.enumerated else " – ".join(map(percent, counts.interval))
 
 
 def failure_table(records: Sequence[Record]) -> Table:
     """How decoded answers fail: not even a number, of the wrong length, or wrong from some digit on."""
-    table = new_table("decoded", "right", "malformed", "wrong length", "first wrong digit: answers")
     decoded = [record for record in records if record.mode == "decoded"]
+    rows: list[tuple[str, ...]] = []
     for domain, own in group_by(decoded, lambda record: record.domain).items():
         counts = {record.metric: record.correct or 0 for record in own}
         if "malformed" in counts:
             wrong = [f"{metric}: {n}" for metric, n in counts.items() if metric.startswith("first_wrong:")]
             digits = ", ".join(wrong).replace("first_wrong:", "") or "–"
-            table.add_row(escape(domain), *(str(counts[way]) for way in WAYS), digits)
-    return table
+            rows.append((escape(domain), *(str(counts[way]) for way in WAYS), digits))
+    return new_table("decoded", "right", "malformed", "wrong length", "first wrong digit: answers", rows=rows)
 
 
 WAYS = ("exact", "malformed", "wrong_length")
 
-DETAIL_LEGEND = (
-    "Loss: cross-entropy per answer token, in nats. Probability: the mean one that the model gives the whole "
-    "answer. Within reach: answers whose every digit has a probability above 0.001. Outside: the largest mean "
-    "probability, over answer digits, of digits that training never showed there. Digits: % right, given right "
-    "ones before, against truth, from the units on."
-)
-
 
 def detail_table(records: Sequence[Record]) -> Table:
     """What one pass tells besides exact match: how sure a model is, how near, and digit by digit."""
-    table = new_table("test on", "against", "loss", "probability", "within reach %", "outside", "digits")
+    digits: dict[str, list[str]] = {}
+    for r in records:
+        if r.metric.startswith("digit:") and r.correct is not None:
+            digits.setdefault(r.domain, []).append(f"{100 * r.correct / r.total:.0f}")
+    rows: list[tuple[str, ...]] = []
     for (domain, reference), own in group_by(records, lambda r: (r.domain, r.reference)).items():
         found = {record.metric: record for record in own}
-        if "strong" not in found:
-            continue
-        digits = [
-            f"{100 * r.correct / r.total:.0f}"
-            for r in records
-            if r.domain == domain and r.metric.startswith("digit:") and r.correct is not None
-        ]
-        outside = [r.value for name, r in found.items() if name.startswith("support:") and r.value is not None]
-        table.add_row(
-            escape(domain),
-            reference,
-            f"{found['loss'].value:.4f}",
-            f"{found['strong'].value:.4f}",
-            percent((found["weak"].correct or 0) / found["weak"].total),
-            f"{max(outside):.1e}" if outside else "–",
-            " ".join(digits),
-        )
-    return table
-
-
-DEPENDENCE_LEGEND = (
-    "How often an answer digit changes where one digit of the first operand is replaced, in %: measured / exact. "
-    "Digits count from the right; all digits of both operands are random."
-)
+        if "strong" in found:
+            sure = (f"{found[metric].value:.4f}" for metric in ("loss", "strong"))
+            outside = [r.value for r in own if r.metric.startswith("support:") and r.value is not None]
+            largest = f"{max(outside):.1e}" if outside else "–"
+            reach = percent(measured(found["weak"]).share)
+            rows.append((escape(domain), reference, *sure, reach, largest, " ".join(digits.get(domain, []))))
+    columns = ("test on", "against", "loss", "probability", "within reach %", "outside", "digits")
+    return new_table(*columns, rows=rows)
 
 
 def dependence_table(found: Dependence) -> Table:
     theory = "no prediction" if found.hypothesis is None else str(found.hypothesis)
     operand_digits = [f"a{j}" for j in range(1, len(found.measured[0]) + 1)]
-    table = new_table("answer", *operand_digits, title=f"What digits depend on, beside {theory}")
-    for i, (row, exact) in enumerate(zip(found.measured, found.exact, strict=True), start=1):
-        table.add_row(f"c{i}", *map(_cell, row, exact))
-    return table
+    both = zip(found.measured, found.exact, strict=True)
+    rows = [(f"c{i}", *map(_cell, own, exact)) for i, (own, exact) in enumerate(both, start=1)]
+    return new_table("answer", *operand_digits, rows=rows, title=f"What digits depend on, beside {theory}")
 
 
-def _cell(measured: Measured, exact: Fraction | None) -> str:
+def _cell(counts: Measured, exact: Fraction | None) -> str:
     theory = "–" if exact is None else f"{100 * float(exact):.3g}"
-    text = f"{100 * measured.share:.3g} / {theory}"
+    text = f"{100 * counts.share:.3g} / {theory}"
     # What is dead, and was found so, steps back.
-    return f"[dim]{text}[/]" if exact == 0 and measured.correct == 0 else text
+    return f"[dim]{text}[/]" if exact == 0 and counts.correct == 0 else text

@@ -1,7 +1,9 @@
 """Tables for the terminal."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from functools import partial
+from typing import TypeVar
 
 from rich import box
 from rich.markup import escape
@@ -11,17 +13,21 @@ from lengthwise.theory.coverage import PositionCoverage
 from lengthwise.theory.plateaus import Plateau
 from lengthwise.theory.predict import Predictions
 
+T = TypeVar("T")
+
 EXACT = 3
 """Decimals of a percentage that theory gives."""
 
 MARKS = {True: "✓", False: "✗", None: "–"}
 
 
-def new_table(*columns: str, title: str | None = None) -> Table:
+def new_table(*columns: str, rows: Iterable[Iterable[str]] = (), title: str | None = None) -> Table:
     """The one look of all tables: a rule under the header, the first column to the left, numbers right."""
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
     for index, column in enumerate(columns):
         table.add_column(column, justify="left" if index == 0 else "right")
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
@@ -45,9 +51,12 @@ def percent(share: Fraction | float | None, decimals: int = 2, *, short: bool = 
     return ">0" if exact < 50 else "<100"
 
 
-def short_percent(value: float | None) -> str:
-    """A number that is a percentage already, as short as it may be."""
-    return percent(None if value is None else Fraction(value) / 100, short=True)
+def percent_text(value: float | None, *, short: bool = False) -> str:
+    """Of a number that is a percentage already."""
+    return percent(None if value is None else Fraction(value) / 100, short=short)
+
+
+short_percent = partial(percent_text, short=True)
 
 
 def short_fraction(value: Fraction | None) -> str:
@@ -56,9 +65,8 @@ def short_fraction(value: Fraction | None) -> str:
 
 
 def prediction_table(predictions: Predictions) -> Table:
-    table = new_table("test on", "model computes", "accuracy %", "exactly", "paper says %", "theorem")
-    for row in predictions.rows:
-        table.add_row(
+    rows = [
+        (
             escape(str(row.domain)),
             "no prediction" if row.hypothesis is None else str(row.hypothesis),
             percent(row.accuracy, EXACT),
@@ -66,22 +74,23 @@ def prediction_table(predictions: Predictions) -> Table:
             percent(row.paper, EXACT),
             "within" if row.within_theorem else "beyond",
         )
-    return table
+        for row in predictions.rows
+    ]
+    return new_table("test on", "model computes", "accuracy %", "exactly", "paper says %", "theorem", rows=rows)
 
 
 def plateau_table(plateaus: Iterable[Plateau]) -> Table:
-    table = new_table("model knows", "accuracy %", "exactly")
-    for plateau in plateaus:
-        table.add_row(plateau.known, percent(plateau.accuracy, EXACT), short_fraction(plateau.accuracy))
-    return table
+    rows = [(own.known, percent(own.accuracy, EXACT), short_fraction(own.accuracy)) for own in plateaus]
+    return new_table("model knows", "accuracy %", "exactly", rows=rows)
 
 
 def coverage_table(positions: list[PositionCoverage], base: int) -> Table:
-    table = new_table("position", "digit pairs seen", "carries in", "answer digits")
-    for row in positions:
-        pairs = "0,0" if row.pairs == {(0, 0)} else f"{len(row.pairs)} of {base**2}"
-        table.add_row(str(row.position), pairs, digit_set(row.carries), digit_set(row.outputs))
-    return table
+    pairs = ["0,0" if row.pairs == {(0, 0)} else f"{len(row.pairs)} of {base**2}" for row in positions]
+    rows = [
+        (str(row.position), seen, digit_set(row.carries), digit_set(row.outputs))
+        for row, seen in zip(positions, pairs, strict=True)
+    ]
+    return new_table("position", "digit pairs seen", "carries in", "answer digits", rows=rows)
 
 
 def digit_set(digits: frozenset[int]) -> str:
@@ -89,19 +98,22 @@ def digit_set(digits: frozenset[int]) -> str:
     >>> digit_set(frozenset({2, 3, 4, 8})), digit_set(frozenset({0, 1}))
     ('2-4 8', '0 1')
     """
-    runs: list[list[int]] = []
-    for digit in sorted(digits):
-        if runs and digit == runs[-1][-1] + 1:
-            runs[-1].append(digit)
+    return " ".join(shortened(sorted(digits), lambda before, after: after == before + 1, "-"))
+
+
+def shortened(items: Iterable[T], follows: Callable[[T, T], bool], dash: str) -> Iterator[str]:
+    """Three or more that follow one another as the first and the last of them, others one by one."""
+    series: list[list[T]] = []
+    for item in items:
+        if series and follows(series[-1][-1], item):
+            series[-1].append(item)
         else:
-            runs.append([digit])
-    return " ".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else " ".join(map(str, run)) for run in runs)
+            series.append([item])
+    for own in series:
+        yield from (f"{own[0]}{dash}{own[-1]}",) if len(own) > 2 else map(str, own)
 
 
 def mark_table(marks: dict[str, dict[str, bool | None]]) -> Table:
     """Table 1 of the paper: which tasks generalize to longer operands with which positions."""
-    columns = list(next(iter(marks.values())))
-    table = new_table("positions", *columns)
-    for family, row in marks.items():
-        table.add_row(family, *(MARKS[row[column]] for column in columns))
-    return table
+    rows = [(family, *map(MARKS.__getitem__, row.values())) for family, row in marks.items()]
+    return new_table("positions", *next(iter(marks.values())), rows=rows)

@@ -1,8 +1,14 @@
 """Tasks, domains, hypotheses and predictions in plain words, for readers who have not read the paper."""
 
+import tomllib
 from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.resources import files
 
 from lengthwise.arithmetic import Domain, Task
+from lengthwise.records.verdicts import GATE, TOLERANCE
+from lengthwise.report.collection import group_by
+from lengthwise.report.tables import shortened
 from lengthwise.theory.encodings import encoding_facts
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.predict import Prediction
@@ -19,16 +25,9 @@ def task_words(task: Task, modulus: int | str | None = None) -> str:
     >>> task_words(Task.parse("mul%51")), task_words(Task.parse("add%101", 6), "p")
     ('Multiplication modulo 51', 'Addition modulo p, base 6')
     """
+    operation = OPERATION_WORDS.get(task.operation, task.operation)
     of = "" if task.modulus is None else f" modulo {modulus or task.modulus}"
-    return _operation(task) + of + _base(task)
-
-
-def _operation(task: Task) -> str:
-    return OPERATION_WORDS.get(task.operation, task.operation)
-
-
-def _base(task: Task) -> str:
-    return "" if task.base == 10 else f", base {task.base}"
+    return operation + of + ("" if task.base == 10 else f", base {task.base}")
 
 
 def domain_words(domain: Domain) -> str:
@@ -84,35 +83,41 @@ def hypothesis_words(hypothesis: Hypothesis | None, task: Task) -> str:
     """
     modulo = "" if task.modulus is None else f", modulo {task.modulus},"
     verb = VERBS.get(task.operation, task.operation) + modulo
-    if hypothesis is None:
-        return "theory makes no prediction"
-    if hypothesis.kind == "truth":
-        return "it will be right"
-    if hypothesis.kind == "truncated":
-        what = f"digit{'' if hypothesis.size == 1 else 's'} of each operand and ignore the others"
-        return f"it will {verb} the last {'' if hypothesis.size == 1 else f'{hypothesis.size} '}{what}"
-    return (
-        f"it will compute each digit from {hypothesis.size} columns alone, its own and those below, "
-        "so carries from further away are lost"
-    )
+    return _said("computes", _kind(hypothesis), hypothesis, verb=verb)
 
 
 def headline(hypothesis: Hypothesis | None, generalizes: bool | None) -> str:
-    """What the model will do with numbers longer than those it was trained on."""
-    if hypothesis is None:
-        return (
-            "It will not generalize to longer numbers; theory does not say what it computes instead."
-            if generalizes is False
-            else "Theory makes no prediction for longer numbers."
-        )
-    if hypothesis.kind == "truth":
-        return "It will generalize to longer numbers."
-    if hypothesis.kind == "windowed":
-        far = _carries(hypothesis)
-        return f"It will generalize to longer numbers, except where a carry travels more than {far}."
-    if generalizes:
-        return f"It will use only the last {_last_digits(hypothesis)} of each number, which is all it needs."
-    return f"It will use only the last {_last_digits(hypothesis)} of each number and ignore the rest."
+    """What the model will do with numbers longer than those it was trained on.
+
+    >>> headline(Hypothesis.parse("truncated:4"), False)
+    'It will use only the last 4 digits of each number and ignore the rest.'
+    >>> headline(Hypothesis.parse("windowed:2"), True)
+    'It will generalize to longer numbers, except where a carry travels more than one column.'
+    """
+    kind = _kind(hypothesis)
+    known: dict[tuple[str, bool | None], str] = {("nothing", False): "fails", ("truncated", True): "enough"}
+    return _said("headlines", known.get((kind, generalizes), kind), hypothesis)
+
+
+def _kind(hypothesis: Hypothesis | None) -> str:
+    return "nothing" if hypothesis is None else hypothesis.kind
+
+
+def _said(about: str, what: str, hypothesis: Hypothesis | None, **facts: str) -> str:
+    size = 0 if hypothesis is None else hypothesis.size or 0
+    digits = "digit" if size == 1 else f"{size} digits"
+    columns = "one column" if size == 2 else f"{size - 1} columns"
+    return sentences()[about][what].format(size=size, digits=digits, columns=columns, **facts)
+
+
+@cache
+def sentences() -> dict[str, dict[str, str]]:
+    return tomllib.loads(files("lengthwise.report").joinpath("words.toml").read_text())
+
+
+def legend(table: str) -> str:
+    """What stands under a table of the terminal."""
+    return sentences()["legends"][table].format(agreement=100 * (1 - TOLERANCE), gate=100 * GATE)
 
 
 def formula(hypothesis: Hypothesis | None, task: Task) -> str | None:
@@ -134,28 +139,12 @@ def formula(hypothesis: Hypothesis | None, task: Task) -> str | None:
     return inner if task.modulus is None else f"({inner}) mod {task.modulus}"
 
 
-def _last_digits(hypothesis: Hypothesis) -> str:
-    return "digit" if hypothesis.size == 1 else f"{hypothesis.size} digits"
-
-
-def _carries(hypothesis: Hypothesis) -> str:
-    columns = (hypothesis.size or 1) - 1
-    return "one column" if columns == 1 else f"{columns} columns"
-
-
 def joined_domains(domains: Iterable[Domain]) -> str:
     """
     >>> joined_domains(map(Domain.parse, ["D1", "D2", "D3", "B7"]))
     'D1–D3, B7'
     """
-    runs: list[list[Domain]] = []
-    for domain in domains:
-        if runs and _next(runs[-1][-1], domain):
-            runs[-1].append(domain)
-        else:
-            runs.append([domain])
-    shown = [map(str, run) if len(run) < 3 else (f"{run[0]}–{run[-1]}",) for run in runs]
-    return ", ".join(name for names in shown for name in names)
+    return ", ".join(shortened(domains, _next, "–"))
 
 
 def _next(before: Domain, after: Domain) -> bool:
@@ -168,7 +157,4 @@ def _next(before: Domain, after: Domain) -> bool:
 
 def grouped_predictions(predictions: Iterable[Prediction]) -> list[list[Prediction]]:
     """Predictions of one function for one reason, together."""
-    groups: dict[tuple[str, str], list[Prediction]] = {}
-    for row in predictions:
-        groups.setdefault((str(row.hypothesis), row.rule), []).append(row)
-    return list(groups.values())
+    return list(group_by(predictions, lambda row: (row.hypothesis, row.rule)).values())

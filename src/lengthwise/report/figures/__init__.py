@@ -1,7 +1,7 @@
 """Figures from records alone: `FIGURES` names them, `draw` makes one from runs, `save` writes SVG and PNG."""
 
 from collections.abc import Iterable
-from importlib import import_module
+from pkgutil import resolve_name
 
 from matplotlib.figure import Figure as Picture
 
@@ -15,9 +15,8 @@ FIGURES: dict[str, Figure] = {figure.name: figure for recipe in RECIPES.values()
 def draw(figure: Figure, views: Iterable[RunView]) -> Picture | None:
     """From the runs of its rows among these; None where they do not hold what it shows."""
     wanted = sorted(of_rows(RECIPES[figure.of].rows, views), key=_place)
-    module, _, function = figure.drawn_by.partition(".")
     with look():
-        return getattr(import_module(f"{__name__}.{module}"), function)(wanted) if wanted else None
+        return resolve_name(f"{__name__}.{figure.drawn_by}")(wanted) if wanted else None
 
 
 def _place(view: RunView) -> tuple[str, int, bool, int, int]:

@@ -6,20 +6,23 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from lengthwise.recipes.claims import mark
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import GATE
 from lengthwise.records.view import RunView
+from lengthwise.report.collection import group_by
 from lengthwise.report.figures.style import COLOURS, heat_map, small_multiples
-from lengthwise.report.leaderboard import leaderboard
+from lengthwise.report.leaderboard import leaderboard, mark_tally, tasks
 from lengthwise.report.queries import (
+    THEORY,
     DependenceCells,
+    Point,
     Seeds,
-    agreement_beyond,
     dependence_cells,
     encoding_name,
     grouped,
 )
-from lengthwise.report.recipe_tables import Candidate, candidates, modulus_words
+from lengthwise.report.recipe_tables import candidates, dropout_and_decay, modulus_words
 
 SHOWN_CANDIDATES = 3
 """Of each encoding, so many of the best."""
@@ -61,12 +64,12 @@ def regularization(views: Sequence[RunView]) -> Figure | None:
     learned."""
 
     def paint(axes: Axes, runs: Seeds) -> None:
-        settings = grouped(runs.views, lambda view: repr(_decay_and_dropout(view)))
-        cells = {_decay_and_dropout(seeds.first): seeds for seeds in settings.values()}
-        found = {place: value for place, seeds in cells.items() if (value := agreement_beyond(seeds)) is not None}
-        stars = {place: "*" for place, seeds in cells.items() if not _learned(seeds)}
+        settings = group_by(runs.views, dropout_and_decay)
+        cells = {(decay, dropout): Seeds(tuple(own)) for (dropout, decay), own in settings.items()}
+        found = {place: point.mean for place, seeds in cells.items() if (point := seeds.beyond(THEORY))}
+        missed = {place for place, seeds in cells.items() if not seeds.learned or seeds.learned.low < 100 * GATE}
+        texts = {place: f"{value:.1f}{'*' * (place in missed)}" for place, value in found.items()}
         decays, dropouts = (sorted({place[k] for place in cells}) for k in (0, 1))
-        texts = {place: f"{value:.1f}{stars.get(place, '')}" for place, value in found.items()}
         heat_map(axes, found, decays, dropouts, texts=texts, upward=True)
 
     groups = grouped(views, _task_and_domain)
@@ -77,23 +80,17 @@ def _task_and_domain(view: RunView) -> str:
     return f"{view.task} on {view.train}"
 
 
-def _decay_and_dropout(view: RunView) -> tuple[float, float]:
-    return view.config["training"]["weight_decay"], view.config["model"]["dropout"]
-
-
-def _learned(seeds: Seeds) -> bool:
-    return all(seeds.at_end(domain=str(seeds.first.train))["share"] >= GATE)
-
-
 def candidate_grid(views: Sequence[RunView]) -> Figure | None:
     """A panel for each modulus: candidates by encodings, agreement on longer operands."""
     found = {
-        name: {encoding: candidates(seeds.views) for encoding, seeds in grouped(runs.views, encoding_name).items()}
+        name: {encoding: candidates(seeds) for encoding, seeds in grouped(runs.views, encoding_name).items()}
         for name, runs in grouped(views, lambda view: f"modulo {modulus_words(view.task)}").items()
     }
 
-    def paint(axes: Axes, columns: Mapping[str, Sequence[Candidate]]) -> None:
-        cells = {(one.name, name): one.agreement.mean for name, own in columns.items() for one in own}
+    def paint(axes: Axes, columns: Mapping[str, Mapping[str, Point]]) -> None:
+        cells = {
+            (name, encoding): own.mean for encoding, points in columns.items() for name, own in points.items()
+        }
         texts = {place: f"{value:.0f}" for place, value in cells.items()}
         heat_map(axes, cells, _shown(columns), list(columns), texts=texts)
         axes.set_xticks(range(len(columns)), list(columns), rotation=45, ha="right")
@@ -102,32 +99,29 @@ def candidate_grid(views: Sequence[RunView]) -> Figure | None:
     return small_multiples(found, paint, height=height, share=(False, False), scale="agreement (%)")
 
 
-def _shown(columns: Mapping[str, Sequence[Candidate]]) -> list[str]:
+def _shown(columns: Mapping[str, Mapping[str, Point]]) -> list[str]:
     """The best of every encoding, and truth; those that agree most with any come first."""
-    highest: dict[str, float] = {}
-    for candidate in (candidate for found in columns.values() for candidate in found):
-        highest[candidate.name] = max(highest.get(candidate.name, 0.0), candidate.agreement.mean)
-    best = {TRUTH, *(one.name for found in columns.values() for one in found[:SHOWN_CANDIDATES])}
-    return sorted(best, key=lambda name: (-highest.get(name, 0.0), name))
+    best = {TRUTH, *(name for points in columns.values() for name in [*points][:SHOWN_CANDIDATES])}
+    highest = {name: max(points[name].mean for points in columns.values() if name in points) for name in best}
+    return sorted(best, key=lambda name: (-highest[name], name))
 
 
 def encodings_by_task(views: Sequence[RunView]) -> Figure | None:
     """Left, what was trained on; right, the average over longer lengths, with Table 1's marks; a frame where some
     seed contradicts the mark and none agrees."""
     board = leaderboard(views)
-    if board is None:
-        return None
-    cells = {(line.label, task): cell for line in board.lines for task, cell in line.cells.items()}
-    labels = [line.label for line in board.lines]
+    cells = {(label, task): cell for label, line in board.items() for task, cell in line.items()}
+    labels, columns = list(board), tasks(board)
 
     def paint(axes: Axes, beyond: bool) -> None:
-        values = {place: (cell.beyond if beyond else cell.within).mean for place, cell in cells.items()}
-        marks = {place: MARKS[cell.mark] if beyond else "" for place, cell in cells.items()}
+        found = {place: cell.beyond() if beyond else cell.learned for place, cell in cells.items()}
+        values = {place: point.mean for place, point in found.items() if point}
+        marks = {place: MARKS[mark(cell.first)] if beyond else "" for place, cell in cells.items()}
         texts = {place: f"{value:.1f}{marks[place]}" for place, value in values.items()}
-        heat_map(axes, values, labels, board.tasks, texts=texts)
+        heat_map(axes, values, labels, columns, texts=texts)
         for (label, task), cell in cells.items():
-            if beyond and cell.verdict is not None and cell.verdict.refuted:
-                corner = board.tasks.index(task) - 0.47, labels.index(label) - 0.44
+            if beyond and (verdict := mark_tally(cell)) and verdict.refuted:
+                corner = columns.index(task) - 0.47, labels.index(label) - 0.44
                 axes.add_patch(Rectangle(corner, 0.94, 0.88, fill=False, edgecolor=COLOURS[1], linewidth=1.2))
 
     panels = {"within training": False, "longer operands, and theory's mark": True}

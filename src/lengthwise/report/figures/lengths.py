@@ -250,7 +250,7 @@ def first_wrong(views: Sequence[RunView]) -> Figure | None:
     """A panel for each encoding, a line for each length: in which tenth of the answer the first wrong digit is."""
     groups = having(grouped(views, encoding_name), "first_wrong_tenth")
     lengths = sorted({domain.length for seeds in groups.values() for domain in single_lengths(seeds.first)})
-    colours = dict(zip(lengths, ordered_colours(len(lengths)), strict=True))
+    colours = ordered_colours(lengths)
 
     def paint(axes: Axes, seeds: Seeds) -> None:
         tenths = spread(seeds.at_end("first_wrong_tenth"), "length", "i")

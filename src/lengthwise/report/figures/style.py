@@ -1,9 +1,9 @@
 """The one look of all figures, drawn by matplotlib: panels, lines of seeds, heat maps, axes, and files to save."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import matplotlib as mpl
 import numpy as np
@@ -14,6 +14,8 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 
 from lengthwise.records.view import RunView
 from lengthwise.report.queries import Points, single_lengths
+
+T = TypeVar("T")
 
 WIDTH = 6.9
 """Inches: a page of two columns."""
@@ -205,10 +207,10 @@ def entry(axes: Axes, label: str, **look: Any) -> None:
     axes.plot([], [], label=label, **look)
 
 
-def ordered_colours(count: int) -> list[str]:
+def ordered_colours(items: Collection[T]) -> dict[T, str]:
     """Colours for an order, such as digits or lengths, from dark to light."""
     scale = mpl.colormaps["viridis"]
-    return [to_hex(scale(0.9 * k / max(1, count - 1))) for k in range(count)]
+    return {item: to_hex(scale(0.9 * k / max(1, len(items) - 1))) for k, item in enumerate(items)}
 
 
 def blues() -> Colormap:

@@ -61,7 +61,7 @@ def accuracy_by_domain(views: Sequence[RunView]) -> Figure | None:
     """For each training set: above, right answers on each length; below, agreement with theory's function."""
     groups = by_training_set(views)
     tested = dict.fromkeys(str(d) for seeds in groups.values() for d in single_lengths(seeds.first))
-    colours = dict(zip(tested, ordered_colours(len(tested)), strict=True))
+    colours = ordered_colours(tested)
 
     def paint(above: Axes, below: Axes, seeds: Seeds) -> None:
         rows = {str(row.domain): row for row in seeds.first.spec.predictions(single_lengths(seeds.first))}
@@ -106,13 +106,13 @@ def mixtures(view: RunView) -> list[Domain]:
 def own_digit_accuracy(views: Sequence[RunView]) -> Figure | None:
     """A panel for each row of a table: every digit, and the whole answer, on the training domain."""
     groups = having(grouped(views, row_label), "digit")
-    colours = ordered_colours(max(map(_answer_digits, groups.values()), default=0))
+    colours = ordered_colours(range(1, 1 + max(map(_answer_digits, groups.values()), default=0)))
 
     def paint(axes: Axes, seeds: Seeds) -> None:
         draw_training(axes, seeds.own_accuracy(), BLACK, "--", label="whole answer", zorder=3)
         for digit, points in seeds.digits_through_training(seeds.first.train).items():
             if digit <= _answer_digits(seeds):
-                draw_training(axes, points, colours[digit - 1], label=f"digit {digit}")
+                draw_training(axes, points, colours[digit], label=f"digit {digit}")
 
     return small_multiples(groups, paint, x="step", y="right (%)", height=1.4, legend="side")
 
@@ -128,7 +128,7 @@ def _answer_digits(seeds: Seeds) -> int:
 def digit_dynamics(views: Sequence[RunView]) -> Figure | None:
     """A panel for each training set: R2 of each digit, and the ceiling that a perfect adder reaches."""
     groups, digits = _with_dynamics(views)
-    colours = dict(zip(digits, ordered_colours(len(digits)), strict=True))
+    colours = ordered_colours(digits)
 
     def paint(axes: Axes, seeds: Seeds) -> None:
         for digit, colour in colours.items():

@@ -3,10 +3,9 @@
 import base64
 import gzip
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from importlib.resources import files
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -16,12 +15,11 @@ from plotly.offline import get_plotlyjs
 
 from lengthwise.arithmetic import Domain
 from lengthwise.records.files import write_output
-from lengthwise.records.verdicts import FAILS, GATE, HOLDS, TOLERANCE, UNDECIDED, Verdict
+from lengthwise.records.verdicts import GATE, TOLERANCE, Verdict
 from lengthwise.report import words
 from lengthwise.report.collection import (
     COUNTED,
     NO_PREDICTION,
-    LeftOut,
     Question,
     Setting,
     ShownRun,
@@ -30,24 +28,18 @@ from lengthwise.report.collection import (
     questions,
     verdict_counts,
 )
-from lengthwise.report.page.plots import GLYPHS, Plot, length_plots, setting_plots
+from lengthwise.report.page.plots import Plot, length_plots, setting_plots
 from lengthwise.report.queries import Point
 from lengthwise.report.run_tables import verdict_cells
 from lengthwise.report.tables import EXACT, percent
 
-HERE = files("lengthwise.report.page")
-OPEN_QUESTIONS = 4
-"""So many questions are shown unfolded; with more, a reader chooses."""
-
 SEEDS_DIFFER = "seeds differ"
-SIGNS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?", SEEDS_DIFFER: "≠", NO_PREDICTION: "–"}
-CLASSES = {word: word for word in SIGNS} | {SEEDS_DIFFER: UNDECIDED, NO_PREDICTION: "open"}
 
 
 @dataclass(frozen=True)
 class Report:
     runs: list[ShownRun]
-    left_out: list[LeftOut]
+    left_out: dict[str, str]
 
     @classmethod
     def of(cls, paths: Sequence[Path | str]) -> "Report":
@@ -76,26 +68,19 @@ class Report:
     def html(self) -> str:
         loader = PackageLoader("lengthwise.report.page", ".")
         environment = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+        environment.filters["json"] = partial(json.dumps, indent=2)
         # The page's script draws one when it comes into view, and writes its numbers down when these are unfolded.
         plots: list[Plot] = []
-        sections = [_section(question, plots) for question in self.questions]
         html = environment.get_template("report.html").render(
             report=self,
             words=words,
             counted=COUNTED,
-            signs=SIGNS,
-            glyphs=GLYPHS,
-            classes=CLASSES,
             tables=verdict_tables(self.questions),
-            sections=sections,
-            unfolded=len(sections) <= OPEN_QUESTIONS,
+            sections=[_section(question, plots) for question in self.questions],
             tolerance=f"{100 * (1 - TOLERANCE):g}",
             gate=f"{100 * GATE:g}",
-            full_rows=full_rows,
+            verdict_cells=verdict_cells,
             setups=group_by(self.runs, lambda run: json.dumps([run.view.spec.question, run.environment])).values(),
-            settings_of=_settings_of,
-            style=HERE.joinpath("style.css").read_text(),
-            script=HERE.joinpath("plots.js").read_text(),
             plotly=packed_plotly(),
             plots=packed(json.dumps([plot.as_json() for plot in plots], separators=(",", ":"))),
         )
@@ -115,9 +100,13 @@ def _section(question: Question, plots: list[Plot]) -> dict[str, Any]:
         plots.extend(group)
         return list(enumerate(group, start=len(plots) - len(group)))
 
+    runs = question.runs
+    trained = [run.view.history("exact", run.view.train)[run.step] for run in runs]
     return {
         "question": question,
-        "measured": list(_measured(question)),
+        "right": _between([(record.correct or 0) / record.total for record in trained]),
+        "agreeing": _between([row.agreement.share for run in runs for row in run.verdicts if row.agreement]),
+        "undecided": [run.label for run in runs if not run.view.converged_at(run.step)],
         "plots": numbered(length_plots(question)),
         "settings": [
             (setting, [numbered(group) for group in setting_plots(question, setting)])
@@ -126,34 +115,11 @@ def _section(question: Question, plots: list[Plot]) -> dict[str, Any]:
     }
 
 
-def _measured(question: Question) -> Iterator[str]:
-    """Sentences on what came out."""
-    runs, counts = question.runs, question.counts
-    judged = sum(counts.values()) - counts[NO_PREDICTION]
-    if judged:
-        yield f"{counts[HOLDS]} of {judged} predictions hold."
-    trained = [run.view.history("exact", run.view.train)[run.step] for run in runs]
-    yield f"{_between([(record.correct or 0) / record.total for record in trained])} right on the training domain."
-    unfinished = [f"{run.label} ({run.standing})" for run in runs if run.standing]
-    if unfinished:
-        yield f"Not finished: {'; '.join(unfinished)}."
-    short = [run.label for run in runs if not run.view.converged_at(run.step)]
-    if short:
-        yield f"Not yet surely at {100 * GATE:g} % there, so nothing is decided by: {', '.join(short)}."
-    agreements = [row.agreement.share for run in runs for row in run.verdicts if row.agreement is not None]
-    if agreements:
-        yield f"The answer was the predicted function's on {_between(agreements)} of problems, by test domain."
-
-
 def _between(shares: Sequence[float]) -> str:
+    if not shares:
+        return ""
     low, high = percent(min(shares)), percent(max(shares))
     return f"{low} %" if low == high else f"{low} to {high} %"
-
-
-def _settings_of(run: ShownRun) -> list[tuple[str, str]]:
-    """What a run folder says of itself, for the end of the page."""
-    found = {"config.json": run.view.config, "environment.json": run.environment}
-    return [(name, json.dumps(content, indent=2)) for name, content in found.items() if content is not None]
 
 
 @lru_cache(maxsize=1)
@@ -216,12 +182,3 @@ def verdict_cell(seeds: Sequence[Verdict]) -> Cell:
         reach=None if min(shares) == max(shares) else f"{percent(min(shares))} to {percent(max(shares))}",
         agreement=Point.of(agreements).text if agreements else None,
     )
-
-
-def full_rows(run: ShownRun) -> list[list[str]]:
-    """Every number behind the verdicts of a run."""
-    rows = [(row, row.accuracy, row.word or NO_PREDICTION) for row in run.verdicts]
-    return [
-        [*verdict_cells(row), f"{own.total:,}{', all' if own.enumerated else ''}", f"{SIGNS[word]} {word}"]
-        for row, own, word in rows
-    ]

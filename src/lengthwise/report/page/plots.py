@@ -1,13 +1,18 @@
-"""The plots of the page: what they show in plotly's terms, words for those who cannot see them, and their numbers.
+"""The plots of the page: what they show in plotly's terms, and their numbers.
 
-How they look (colours of a light or dark page, axes, scales) is for plots.js.
+What they say is in plots.toml; how they look (colours of a light or dark page, axes, scales) is for plots.js.
 """
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
+from importlib.resources import files
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
+
+from jinja2 import Template
 
 from lengthwise.arithmetic import Domain
 from lengthwise.records.schema import TRUTH
@@ -21,18 +26,16 @@ from lengthwise.report.queries import (
     dependence_cells,
     everywhere,
     failures,
-    percent_text,
     point,
     spread,
 )
-from lengthwise.report.tables import EXACT, percent
+from lengthwise.report.tables import EXACT, percent, percent_text
+from lengthwise.theory.hypotheses import Hypothesis
 
 # Okabe and Ito: told apart by colour-blind readers. Yellow comes last, as it is faint on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 SYMBOLS = ("circle", "square", "triangle-up", "cross", "diamond", "x", "star")
-GLYPHS = dict(zip((*SYMBOLS, "diamond-open"), "●■▲✚◆✖★◇", strict=True))
 MOST_COLUMNS, MOST_POINTS = 24, 40
-TESTED = "tested on"
 
 FAILURES = {
     "exact": ("right", "#009E73"),
@@ -46,26 +49,18 @@ Trace = dict[str, Any]
 Pick = Callable[[Verdict], Measured | None]
 """Which number of a verdict is shown."""
 RIGHT, AGREES = attrgetter("accuracy"), attrgetter("agreement")
-Curves = list[tuple[str, dict[Domain, Point]]]
+Curves = dict[str, dict[Domain, Point]]
 """What runs measured under a name, by test domain; without those they were not tested on."""
-
-
-class Words(NamedTuple):
-    title: str
-    note: str
-    alt: str
-    """For those who cannot see it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    words: Words
-    x: str
-    y: str
+    words: dict[str, str]
+    """What plots.toml has for it, filled in."""
     data: list[Trace]
     columns: Sequence[str]
+    """Of the table of its numbers, after the corner."""
     rows: Sequence[Sequence[str]]
-    """The numbers, as a table."""
     height: int = 400
     names: Sequence[str] = ()
     """Of the whole numbers on the x axis, from 0 on."""
@@ -78,24 +73,35 @@ class Plot:
 
     def as_json(self) -> dict[str, Any]:
         drawn = {key: value for key, value in vars(self).items() if key not in ("words", "columns", "rows")}
-        return {**drawn, "table": {"columns": self.columns, "rows": self.rows}}
+        table = {"columns": (self.words["corner"], *self.columns), "rows": self.rows}
+        return {"x": self.words["x"], "y": self.words["y"], **drawn, "table": table}
+
+
+@cache
+def _templates() -> dict[str, dict[str, Template]]:
+    found = tomllib.loads(files("lengthwise.report.page").joinpath("plots.toml").read_text())
+    return {kind: {key: Template(text) for key, text in words.items()} for kind, words in found.items()}
+
+
+def worded(kind: str, **facts: Any) -> dict[str, str]:
+    return {key: template.render(facts) for key, template in _templates()[kind].items()}
 
 
 def setting_plots(question: Question, setting: Setting) -> list[list[Plot]]:
     """Pairs that belong side by side, measured beside theory, then the rest."""
     seeds = Seeds(tuple(run.view for run in setting.runs))
     longest = max(question.domains, key=lambda domain: domain.length)
-    pairs = [training_plots(question, seeds), dependence_plots(seeds)]
-    rest = [
-        *(plot for pair in pairs if len(pair) == 1 for plot in pair),
+    found = [training_plots(question, seeds), dependence_plots(seeds)]
+    others = [
         digits_at_the_end(question, seeds),
         *(digits_through_training(seeds, domain) for domain in dict.fromkeys([question.spec.train, longest])),
         failure_plot(seeds),
         length_map(seeds),
         spread_plot(question, setting),
     ]
-    groups = [*(pair for pair in pairs if len(pair) > 1), [plot for plot in rest if plot is not None]]
-    return [group for group in groups if group]
+    pairs = [pair for pair in found if len(pair) > 1]
+    rest = [*(plot for pair in found if len(pair) == 1 for plot in pair), *filter(None, others)]
+    return [group for group in (*pairs, rest) if group]
 
 
 # By length -----------------------------------------------------------------------------------------------------
@@ -109,50 +115,35 @@ def length_plots(question: Question) -> list[Plot]:
 def accuracy_plot(question: Question) -> Plot:
     curves = _curves(question, RIGHT)
     exact = {domain: row.accuracy for domain, row in question.predictions.items()}
-    name, first = curves[0]
+    name, first = next(iter(curves.items()))
     texts = [f"{d} {percent_text(own.mean)} % (theory {percent(exact[d], EXACT)})" for d, own in first.items()]
-    bars = "Bars: 95 % intervals (Clopper-Pearson)."
-    if any(len(setting.runs) > 1 for setting in question.settings):
-        bars = "Bars: from the lowest to the highest run; the 95 % interval where there is one."
-    shaded = "Shaded: seen in training." if any(map(question.in_training, question.domains)) else ""
-    words = Words(
-        "How often is it right?",
-        f"Right answers by length. {bars} {shaded}",
-        f"Right answers by test domain, {name}: {', '.join(texts)}.",
-    )
-    return _length_plot(question, curves, words, "right answers", exact=exact)
+    several = any(len(setting.runs) > 1 for setting in question.settings)
+    shaded = any(map(question.in_training, question.domains))
+    words = worded("accuracy", several=several, shaded=shaded, name=name, points=", ".join(texts))
+    return _length_plot(question, curves, words, exact=exact)
 
 
 def agreement_plot(question: Question) -> Plot:
     curves, limit = _curves(question, AGREES), 100 * (1 - TOLERANCE)
-    words = Words(
-        "Does it compute what theory says?",
-        "Answers equal to those of the predicted function, right or wrong. "
-        f"A prediction holds above the dotted line ({limit:g} %).",
-        f"Agreement with the predicted function by test domain. {_lowest(curves)}",
-    )
-    return _length_plot(question, curves, words, "same answer as predicted", limit=limit)
+    words = worded("agreement", limit=f"{limit:g}", lowest=_lowest(curves))
+    return _length_plot(question, curves, words, limit=limit)
 
 
 def spread_plot(question: Question, setting: Setting) -> Plot | None:
     """Each run on its own, where there are several."""
     if len(setting.runs) < 2:
         return None
-    pick, y = (AGREES, "agreement") if question.predicted else (RIGHT, "right answers")
-    curves = [(f"seed {run.view.seed}: {run.label}", _by_domain([run], question, pick)) for run in setting.runs]
-    words = Words(
-        "Spread over seeds",
-        f"Each run of this setting on its own: {y}, with 95 % intervals.",
-        f"{y} of each of {len(setting.runs)} runs, by test domain. {_lowest(curves)}",
-    )
+    pick, what = (AGREES, "agreement") if question.predicted else (RIGHT, "right answers")
+    curves = {f"seed {run.view.seed}: {run.label}": _by_domain([run], question, pick) for run in setting.runs}
+    words = worded("spread", what=what, runs=len(setting.runs), lowest=_lowest(curves))
     # So that differences show; never less than one percentage point is shown.
-    begin = min(99, *(own.low for _, points in curves for own in points.values()))
-    return _length_plot(question, curves, words, y, begin=begin)
+    begin = min(99, *(own.low for points in curves.values() for own in points.values()))
+    return _length_plot(question, curves, words, begin=begin)
 
 
 def _curves(question: Question, pick: Pick) -> Curves:
     prefix = "measured, " if len(question.settings) == 1 else ""
-    return [(prefix + setting.label, _by_domain(setting.runs, question, pick)) for setting in question.settings]
+    return {prefix + setting.label: _by_domain(setting.runs, question, pick) for setting in question.settings}
 
 
 def _by_domain(runs: Sequence[ShownRun], question: Question, pick: Pick) -> dict[Domain, Point]:
@@ -161,64 +152,55 @@ def _by_domain(runs: Sequence[ShownRun], question: Question, pick: Pick) -> dict
     return {domain: point(measured) for domain, measured in found.items() if measured}
 
 
+def _lowest(curves: Curves) -> str:
+    """The lowest point in words, for those who cannot see the others."""
+    mean, domain, name = min(
+        (own.mean, str(d), name) for name, points in curves.items() for d, own in points.items()
+    )
+    return f"The lowest is {percent_text(mean)} %, on {domain} ({name})."
+
+
 def _length_plot(
     question: Question,
     curves: Curves,
-    words: Words,
-    y: str,
+    words: dict[str, str],
     exact: Mapping[Domain, Fraction | None] | None = None,
     **more: Any,
 ) -> Plot:
     """Curves over the test domains, those of training shaded."""
     domains = question.domains
-    traces = [_points_trace(domains, *curve, k, len(curves)) for k, curve in enumerate(curves)]
-    table = [[f"{name} %", *(own[d].text if d in own else "–" for d in domains)] for name, own in curves]
+    traces = [_points_trace(domains, *curve, k, len(curves)) for k, curve in enumerate(curves.items())]
+    table = {f"{name} %": [own[d].text if d in own else "–" for d in domains] for name, own in curves.items()}
     if exact is not None:
-        table.insert(0, ["predicted %", *(percent(accuracy, EXACT) for accuracy in exact.values())])
+        table = {"predicted %": [percent(accuracy, EXACT) for accuracy in exact.values()], **table}
         traces = [*([_theory_trace(exact)] if question.predicted else []), *traces]
     names = list(map(str, domains))
-    columns, *rows = zip([TESTED, *names], *table, strict=True)
     shaded = [i for i, domain in enumerate(domains) if question.in_training(domain)]
-    axes = {"x": TESTED, "y": y, "names": names, "shaded": shaded, "height": 380}
-    return Plot(words=words, data=traces, columns=columns, rows=rows, **axes, **more)
+    rows = list(zip(names, *table.values(), strict=True))
+    look = {"names": names, "shaded": shaded, "height": 380, **more}
+    return Plot(words=words, data=traces, columns=list(table), rows=rows, **look)
 
 
 def _points_trace(domains: Sequence[Domain], name: str, points: dict[Domain, Point], k: int, count: int) -> Trace:
     """As curve k of `count`: they stand side by side, as equal points would hide each other."""
     offset = (k - (count - 1) / 2) * min(0.12, 0.7 / count)
     own = points.values()
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": name,
-        "x": [round(domains.index(domain) + offset, 3) for domain in points],
-        "y": [round(one.mean, 4) for one in own],
-        "error_y": {
-            "array": [round(max(0, one.high - one.mean), 4) for one in own],
-            "arrayminus": [round(max(0, one.mean - one.low), 4) for one in own],
-        },
-        "marker": mark(k, 9),
-        "text": [f"{domain}: {one.text} %" for domain, one in points.items()],
+    ends = {
+        "array": [round(max(0, one.high - one.mean), 4) for one in own],
+        "arrayminus": [round(max(0, one.mean - one.low), 4) for one in own],
     }
+    places = [round(domains.index(domain) + offset, 3) for domain in points]
+    texts = [f"{domain}: {one.text} %" for domain, one in points.items()]
+    drawn = scatter(name, places, [round(one.mean, 4) for one in own], mark(k, 9), mode="markers")
+    return {**drawn, "error_y": ends, "text": texts}
 
 
 def _theory_trace(exact: Mapping[Domain, Fraction | None]) -> Trace:
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": "predicted by theory",
-        "x": list(range(len(exact))),
-        "y": [None if accuracy is None else round(float(100 * accuracy), 4) for accuracy in exact.values()],
-        "line": {"width": 1.5, "dash": "dot"},
-        "marker": {"symbol": "diamond-open", "size": 14},
-        "text": [f"{domain}: predicted {percent(accuracy, EXACT)} %" for domain, accuracy in exact.items()],
-    }
-
-
-def _lowest(curves: Curves) -> str:
-    """The lowest point in words, for those who cannot see the others."""
-    mean, domain, name = min((own.mean, str(d), name) for name, points in curves for d, own in points.items())
-    return f"The lowest is {percent_text(mean)} %, on {domain} ({name})."
+    heights = [None if accuracy is None else round(float(100 * accuracy), 4) for accuracy in exact.values()]
+    texts = [f"{domain}: predicted {percent(accuracy, EXACT)} %" for domain, accuracy in exact.items()]
+    look = {"line": {"width": 1.5, "dash": "dot"}, "text": texts}
+    marker = {"symbol": "diamond-open", "size": 14}
+    return {**scatter("predicted by theory", list(range(len(exact))), heights, marker), **look}
 
 
 # Through training, and digit by digit --------------------------------------------------------------------------
@@ -230,24 +212,22 @@ def training_plots(question: Question, seeds: Seeds) -> list[Plot]:
         return []
     predicted = {str(domain): str(row.hypothesis) for domain, row in question.predictions.items()}
     found = [
-        _through_training(seeds, "Right answers through training", dict.fromkeys(predicted, TRUTH)),
-        _through_training(seeds, "Agreement with theory through training", predicted),
+        _through_training(seeds, "Right answers", dict.fromkeys(predicted, TRUTH)),
+        _through_training(seeds, "Agreement with theory", predicted),
     ]
     return [plot for plot in found if plot is not None]
 
 
-def _through_training(seeds: Seeds, title: str, references: Mapping[str, str]) -> Plot | None:
+def _through_training(seeds: Seeds, what: str, references: Mapping[str, str]) -> Plot | None:
     found = seeds.domains_through_training(references)
     domains = [domain for domain in references if domain in found]
     if not domains:
         return None
     steps = thinned(sorted({step for own in found.values() for step in own}), MOST_COLUMNS)
     cells = {(domain, step): own.mean for domain in domains for step, own in found[domain].items()}
-    note = _averaged(seeds) or "A row is a test domain, a column an evaluation."
     ends = ", ".join(f"{domain} {percent_text(cells.get((domain, steps[-1])))} %" for domain in domains)
-    alt = f"{title}: {len(domains)} test domains at {len(steps)} evaluations. At the last: {ends}."
-    names = ("training step", TESTED, "tested on, at step")
-    return heat_map(cells, domains, steps, names, Words(title, note, alt))
+    facts = {"what": what, "runs": len(seeds.views), "domains": len(domains), "steps": len(steps), "ends": ends}
+    return heat_map(cells, domains, steps, worded("through_training", **facts))
 
 
 def digits_at_the_end(question: Question, seeds: Seeds) -> Plot | None:
@@ -258,18 +238,10 @@ def digits_at_the_end(question: Question, seeds: Seeds) -> Plot | None:
         return None
     domains = [domain for domain in tested if any(domain == own for own, _ in cells)]
     places = sorted({digit for _, digit in cells}, reverse=True)
-    worst = [min((cells[domain, k], k) for k in places if (domain, k) in cells) for domain in domains]
-    low = [
-        f"{name} digit {k} at {percent_text(share)} %"
-        for name, (share, k) in zip(domains, worst, strict=True)
-        if share < 99
-    ]
-    words = Words(
-        "Right answers, digit by digit",
-        f"After training. Digit 1 is the last one, the ones place; each digit is judged alone. {_averaged(seeds)}",
-        f"Right digits, by test domain and digit. The worst: {', '.join(low) or 'all above 99 %'}.",
-    )
-    return heat_map(cells, domains, places, ("digit of the answer", TESTED, "tested on, digit"), words)
+    worst = {domain: min((cells[domain, k], k) for k in places if (domain, k) in cells) for domain in domains}
+    low = [f"{name} digit {k} at {percent_text(share)} %" for name, (share, k) in worst.items() if share < 99]
+    words = worded("digits_at_the_end", runs=len(seeds.views), low=", ".join(low))
+    return heat_map(cells, domains, places, words)
 
 
 def digits_through_training(seeds: Seeds, domain: Domain) -> Plot | None:
@@ -279,34 +251,15 @@ def digits_through_training(seeds: Seeds, domain: Domain) -> Plot | None:
         return None
     found = {digit: [own[step].mean if step in own else None for step in steps] for digit, own in curves.items()}
     ends = ", ".join(f"digit {digit} {percent_text(means[-1])} %" for digit, means in found.items())
-    words = Words(
-        f"Digit by digit through training, on {domain}",
-        f"Which digits come first, which last? Digit 1 is the ones place. {_averaged(seeds)}",
-        f"Share of right digits on {domain} against training steps, a curve per digit. At the end: {ends}.",
-    )
     return Plot(
-        words=words,
-        x="training step",
-        y="right digits",
+        words=worded("digits_through_training", domain=domain, runs=len(seeds.views), ends=ends),
         data=[
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "name": f"digit {digit}",
-                "x": steps,
-                "y": _rounded(means),
-                "line": {"width": 2},
-                "marker": mark(k, 6),
-            }
+            {**scatter(f"digit {digit}", steps, _rounded(means), mark(k, 6)), "line": {"width": 2}}
             for k, (digit, means) in enumerate(found.items())
         ],
-        columns=("digit, at step", *(f"{step:,}" for step in steps)),
+        columns=[f"{step:,}" for step in steps],
         rows=[(str(digit), *map(percent_text, means)) for digit, means in found.items()],
     )
-
-
-def _averaged(seeds: Seeds) -> str:
-    return "" if len(seeds.views) == 1 else f"Mean of {len(seeds.views)} runs."
 
 
 # Answers at the end --------------------------------------------------------------------------------------------
@@ -314,33 +267,19 @@ def _averaged(seeds: Seeds) -> str:
 
 def dependence_plots(seeds: Seeds) -> list[Plot]:
     """Measured beside exact, where the records have an intervention."""
-    cells = dependence_cells(seeds)
-    if cells is None:
+    found = dependence_cells(seeds)
+    if found is None:
         return []
-    what = "How often an answer digit changes where one digit of the first operand is replaced."
-    same = f"The same, computed exactly for {cells.hypothesis}."
-    found = [
-        _dependence(cells.measured, "Which digits matter? Measured", what),
-        _dependence(cells.exact, "Which digits matter? Theory", same),
-    ]
-    return [plot for plot in found if plot is not None]
+    both = [(found.measured, None), (found.exact, found.hypothesis)]
+    return [_dependence(cells, hypothesis) for cells, hypothesis in both if cells]
 
 
-def _dependence(cells: Cells, title: str, note: str) -> Plot | None:
+def _dependence(cells: Cells, hypothesis: Hypothesis | None) -> Plot:
     """The ones place stands at the right and at the bottom, as numbers are written."""
-    if not cells:
-        return None
     answers, operands = (sorted({place[k] for place in cells}, reverse=True) for k in (0, 1))
     dead = [str(j) for j in reversed(operands) if all(cells.get((i, j), 0.0) < 1 for i in answers)]
-    without = ", ".join(dead) or "none"
-    alt = (
-        f"{title}: how often changing an operand digit changes an answer digit. Operand digits that change less "
-        f"than 1 % of every answer digit: {without}. Digit 1 changes answer digit 1 in "
-        f"{percent_text(cells.get((1, 1)))} % of problems."
-    )
-    note = f"{note} Operand digits that change nothing: {without}."
-    names = ("digit of the operand", "digit of the answer", "answer digit, operand digit")
-    return heat_map(cells, answers, operands, names, Words(title, note, alt))
+    facts = {"hypothesis": hypothesis, "dead": ", ".join(dead), "first": percent_text(cells.get((1, 1)))}
+    return heat_map(cells, answers, operands, worded("dependence", **facts))
 
 
 def length_map(seeds: Seeds) -> Plot | None:
@@ -350,13 +289,8 @@ def length_map(seeds: Seeds) -> Plot | None:
         return None
     rows, columns = (sorted({lengths[k] for lengths in cells}) for k in (0, 1))
     worst = min(cells, key=lambda lengths: cells[lengths])
-    note = "Rows: digits of the first operand. Columns: digits of the second."
-    alt = (
-        f"Right answers by the lengths of both operands, {rows[0]} to {rows[-1]} by {columns[0]} to {columns[-1]} "
-        f"digits. The lowest is {percent_text(cells[worst])} % at {worst[0]} by {worst[1]}."
-    )
-    names = ("digits of b", "digits of a", "digits of a, of b")
-    return heat_map(cells, rows, columns, names, Words("Right answers by both lengths", note, alt))
+    facts = {"rows": rows, "columns": columns, "worst": worst, "lowest": percent_text(cells[worst])}
+    return heat_map(cells, rows, columns, worded("lengths", **facts))
 
 
 def failure_plot(seeds: Seeds) -> Plot | None:
@@ -372,30 +306,18 @@ def failure_plot(seeds: Seeds) -> Plot | None:
         digit: (f"first wrong at digit {digit}", DIGIT_COLOURS[k * (len(DIGIT_COLOURS) - 1) // every])
         for k, digit in enumerate(digits)
     }
+    percents = {way: [own.get(way, 0.0) for own in shares.values()] for way in ways}
     right = ", ".join(f"{domain} {percent_text(own['exact'])} %" for domain, own in shares.items())
-    words = Words(
-        "How answers fail",
-        "Answers written token by token. A wrong one is not a number, has the wrong number of digits, or is "
-        "wrong first at some digit, counted from the ones place.",
-        f"Decoded answers by the way they fail. Right: {right}.",
-    )
+    places = list(range(len(shares)))
     return Plot(
-        words=words,
-        x=TESTED,
-        y="answers",
+        words=worded("failures", right=right),
         names=list(shares),
         data=[
-            {
-                "type": "bar",
-                "name": name,
-                "x": list(range(len(shares))),
-                "y": _rounded([own.get(way, 0.0) for own in shares.values()]),
-                "marker": {"color": own_colour},
-            }
-            for way, (name, own_colour) in ways.items()
+            {"type": "bar", "name": name, "x": places, "y": _rounded(percents[way]), "marker": {"color": colour}}
+            for way, (name, colour) in ways.items()
         ],
-        columns=(TESTED, *(f"{name} %" for name, _ in ways.values())),
-        rows=[(domain, *(percent_text(own.get(way, 0.0)) for way in ways)) for domain, own in shares.items()],
+        columns=[f"{name} %" for name, _ in ways.values()],
+        rows=[(domain, *map(percent_text, own)) for domain, *own in zip(shares, *percents.values(), strict=True)],
     )
 
 
@@ -403,21 +325,18 @@ def failure_plot(seeds: Seeds) -> Plot | None:
 
 
 def heat_map(
-    cells: Mapping[tuple[Any, Any], float],
-    rows: Sequence[Any],
-    columns: Sequence[Any],
-    names: tuple[str, str, str],
-    words: Words,
+    cells: Mapping[tuple[Any, Any], float], rows: Sequence[Any], columns: Sequence[Any], words: dict[str, str]
 ) -> Plot:
-    """Percentages by row, from the top down as in a table, and column; `names` of what is across, down, and of the
-    table's corner."""
-    x, y, corner = names
+    """Percentages by row, from the top down as in a table, and column."""
     across, down = ([f"{name:,}" if isinstance(name, int) else name for name in own] for own in (columns, rows))
     means = [[cells.get((row, column)) for column in columns] for row in rows]
     trace = {"type": "heatmap", "x": across, "y": down, "z": [_rounded(own) for own in means]}
     table = [(name, *map(percent_text, own)) for name, own in zip(down, means, strict=True)]
-    height = 150 + 26 * max(4, len(rows))
-    return Plot(words=words, x=x, y=y, data=[trace], columns=(corner, *across), rows=table, height=height)
+    return Plot(words=words, data=[trace], columns=across, rows=table, height=150 + 26 * max(4, len(rows)))
+
+
+def scatter(name: str, x: Sequence[Any], y: Sequence[Any], marker: Trace, mode: str = "lines+markers") -> Trace:
+    return {"type": "scatter", "mode": mode, "name": name, "x": x, "y": y, "marker": marker}
 
 
 def mark(k: int, size: int) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def untrained(layout: str, encoding: str, seed: int = 7, **changes) -> Run:
 def theorist(layout: str, encoding: str, hypothesis: str) -> Run:
     """A run whose model computes a hypothesis without having learned it."""
     run = untrained(layout, encoding)
-    model = TheoryModel(run.stack.layout, [run.config.task_object], [Hypothesis.parse(hypothesis)])
+    model = TheoryModel(run.stack.layout, [run.config.spec.task], [Hypothesis.parse(hypothesis)])
     return Run(run.folder, run.config, replace(run.stack, model=model), 0)
 
 
@@ -82,7 +82,7 @@ def test_digits_of_the_answer_are_told_from_steps(layout, encoding):
 def test_dependence_is_what_replacing_each_digit_changes(layout, encoding, hypothesis):
     """Against the function itself, on integers, for every digit and every replacement."""
     run, a, b, base = theorist(layout, encoding, hypothesis), 14, 5, 3
-    function, task = Hypothesis.parse(hypothesis), run.config.task_object
+    function, task = Hypothesis.parse(hypothesis), run.config.spec.task
     answer = [w.token for w in write_answer(read_operands(run, a, b))]
     causes = asyncio.run(dependence(read_operands(run, a, b)))["causes"]
     fixed = run.stack.layout.fixed_width
@@ -113,7 +113,7 @@ def test_dependence_where_an_answer_has_no_room():
     """Of a model of one short operand, asked about two long ones."""
     run = untrained("level", "coupled", task="mul", train="2x1", test="3x1")
     a, b = 26, 25
-    assert run.config.task_object(a, b) >= 3**run.stack.layout.answer_width
+    assert run.config.spec.task(a, b) >= 3**run.stack.layout.answer_width
     problem = read_operands(run, a, b)
     answer = [w.token for w in write_answer(problem)]
     causes = asyncio.run(dependence(problem))["causes"]

@@ -31,7 +31,7 @@ def rows(name, setting=None):
 def test_table_1_has_every_encoding_on_every_task():
     inner = {name.removeprefix("randomized:") for name in ENCODINGS}
     assert inner == set(REGISTERED), "none that is registered is left out"
-    found = {(c.encoding, c.resolved_layout, c.task) for c in rows("table1").values()}
+    found = {(c.encoding, c.spec.layout, c.task) for c in rows("table1").values()}
     assert len(found) == len(rows("table1")) == 17 * 4
     assert {c.test for c in rows("table1").values()} == {"D1..8"}, "one protocol"
 
@@ -39,7 +39,7 @@ def test_table_1_has_every_encoding_on_every_task():
 def test_tasks_of_an_encoding_and_a_budget_train_together():
     by_encoding = {}
     for config in rows("table1").values():
-        key = config.encoding, config.resolved_layout
+        key = config.encoding, config.spec.layout
         by_encoding.setdefault(key, set()).add(stack_key(config))
     counts = {layout: {len(keys) for (_, own), keys in by_encoding.items() if own == layout} for layout in LAYOUTS}
     assert counts == {"padded": {3}, "aligned": {3}, "reversed": {4}}
@@ -51,7 +51,7 @@ LAYOUTS = ("padded", "aligned", "reversed")
 def test_both_windows_of_every_row_are_measured():
     for setting in (Setting(), Setting(scale="laptop")):
         for config in rows("relative-addition", setting).values():
-            n = config.train_domain.length
+            n = config.spec.train.length
             assert {f"windowed:{n}", f"windowed:{n + 1}"} <= set(config.evaluation.hypotheses)
             assert config.evaluation.chains
 
@@ -62,7 +62,7 @@ def test_candidates_cover_every_kind_up_to_beyond_training():
             named = [Hypothesis.parse(name) for name in config.evaluation.hypotheses]
             sums = {"windowed"} if config.task.startswith("add") else set()
             assert {h.kind for h in named} == {"truncated", "leading", "folded"} | sums
-            assert max(h.size for h in named) > config.train_domain.length
+            assert max(h.size for h in named) > config.spec.train.length
 
 
 @pytest.mark.parametrize("name", OURS)

@@ -123,14 +123,14 @@ async def answer_lines(problem: AskedProblem, waiting: AsyncIterator[dict[str, f
     """The problem, its place in the queue, the tokens of the answer as they are written, and whether
     it is right: a line of JSON each."""
     run, base, layout = problem.run, problem.run.config.base, problem.run.stack.layout
-    truth = run.compare(*problem.pair, run.config.task_object(*problem.pair))
+    truth = run.compare(*problem.pair, run.config.spec.task(*problem.pair))
     yield _line(
         problem={
             "prompt": layout.render(problem.reading.prompt[0, 0]),
             "truth": in_base(truth.truth, base),
             "hypothesis": None if truth.hypothesis is None else str(truth.hypothesis),
             "predicted": None if truth.predicted is None else in_base(truth.predicted, base),
-            "last_digit_first": run.config.resolved_layout != "plain",
+            "last_digit_first": run.config.spec.layout != "plain",
         }
     )
     async for wait in waiting:
@@ -292,7 +292,7 @@ def _written(run: Run, pairs: list[tuple[int, int]]) -> Tensor:
     a, b = (from_ints(list(numbers), layout.operand_width, base)[None] for numbers in zip(*pairs, strict=True))
     # Where there is no room for the truth, a part of it is as good a guess as any.
     room = base**layout.answer_width
-    guess = from_ints([run.config.task_object(*pair) % room for pair in pairs], layout.answer_width, base)[None]
+    guess = from_ints([run.config.spec.task(*pair) % room for pair in pairs], layout.answer_width, base)[None]
     wrong = ~right_answers(stack, (a, b), guess)[0]
     guessed = layout.encode(a, b, guess).spread()
     answers = after_prompt(guessed.ids, guessed.prompt_length, answer_tokens(layout))

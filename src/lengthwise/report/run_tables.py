@@ -20,7 +20,7 @@ from lengthwise.records.verdicts import (
     Measured,
     Verdict,
     combined,
-    interval,
+    measured,
 )
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import group_by
@@ -131,7 +131,7 @@ def record_table(records: Sequence[Record]) -> Table:
     for r in records:
         if r.metric != "exact" or r.correct is None:
             continue
-        low, high = interval(r.correct, r.total, r.selection == "enumerated")
+        low, high = measured(r).interval
         between = "whole domain" if r.selection == "enumerated" else f"{percent(low)} – {percent(high)}"
         counts = str(r.correct), str(r.total), percent(r.correct / r.total)
         table.add_row(escape(r.domain), r.reference, r.mode, *counts, between)

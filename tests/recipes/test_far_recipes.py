@@ -51,9 +51,9 @@ def test_every_model_can_be_built_and_is_small(name, setting):
 
 def test_a_thousand_is_three_seeds_in_one_stack():
     recipe = RECIPES["coupled-1000"]
-    assert recipe.seeds == 3
-    runs = recipe.runs(FULL, recipe.seeds)
-    first = recipe.first_seed
+    assert len(recipe.seeds) == 3
+    runs = recipe.runs(FULL, len(recipe.seeds))
+    first = recipe.seeds[0]
     assert [config.seed for config in runs.values()] == [first, first + 1, first + 2]
     assert len({stack_key(config) for config in runs.values()}) == 1
     (config,) = rows("coupled-1000").values()

@@ -6,8 +6,9 @@ import pytest
 from training import train
 
 from lengthwise.model.positions import ENCODINGS as REGISTERED
-from lengthwise.recipes import RECIPES, Setting, row_names
+from lengthwise.recipes import RECIPES, Setting
 from lengthwise.recipes.paper import table_rows
+from lengthwise.recipes.recipe import row_names
 from lengthwise.recipes.relative import ENCODINGS
 from lengthwise.records.view import RunView
 from lengthwise.runs.build import stack_key
@@ -68,7 +69,7 @@ def test_candidates_cover_every_kind_up_to_beyond_training():
 @pytest.mark.parametrize("name", OURS)
 def test_no_row_is_taken_for_one_of_the_papers_tables(name):
     assert not row_names(table_rows) & {*rows(name)}
-    assert RECIPES[name].seeds == 3
+    assert len(RECIPES[name].seeds) == 3
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -94,4 +95,4 @@ def recipe_bytes(name, view):
     before, last = (sum(len(record.model_dump_json()) for record in view.at(step)) for step in (0, 2))
     recipe, training = RECIPES[name], rows(name)[ROWS[name][0]].training
     evaluations = -(-training.steps // training.evaluate_every)
-    return len(recipe.runs(Setting(), recipe.seeds)) * (evaluations * before + last)
+    return len(recipe.runs(Setting(), len(recipe.seeds))) * (evaluations * before + last)

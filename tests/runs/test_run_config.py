@@ -4,7 +4,7 @@ import pytest
 
 from lengthwise.errors import InputError
 from lengthwise.model.config import ModelConfig
-from lengthwise.recipes import PRESETS, preset
+from lengthwise.recipes.presets import PRESETS, preset
 from lengthwise.runs.config import RunConfig, read_config
 
 

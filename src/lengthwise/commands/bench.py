@@ -49,7 +49,7 @@ class Bench:
 
     def run(self) -> None:
         from lengthwise.runs.costs import bench, shares_of_ceilings
-        from lengthwise.runs.environment import choose_device, environment
+        from lengthwise.runs.machine import choose_device, environment
 
         if not 1 <= self.members <= MAX_MEMBERS:
             raise InputError(f"members is {self.members} (must be 1 to {MAX_MEMBERS:,})")
@@ -124,7 +124,7 @@ class Bench:
 
     def _show_profile(self) -> None:
         from lengthwise.runs.costs import profile_steps
-        from lengthwise.runs.environment import choose_device
+        from lengthwise.runs.machine import choose_device
 
         configs = [self.config.changed(seed=self.config.seed + k) for k in range(self.members)]
         rows = profile_steps(configs, choose_device(self.device))

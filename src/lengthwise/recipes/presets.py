@@ -43,11 +43,7 @@ def paper(task: str, size: str = "mini") -> RunConfig:
 
 def muon(task: str, size: str = "mini") -> RunConfig:
     """What takes a fraction of the paper's steps: Muon, larger embeddings, an untied head, fresh problems."""
-    return RunConfig(
-        task=task,
-        model=ModelConfig.named(size, dropout=0.1, tied=False, embedding_std=0.3),
-        training=TrainingConfig(),
-    )
+    return RunConfig(task=task, model=ModelConfig.named(size, dropout=0.1, tied=False, embedding_std=0.3))
 
 
 def fast(task: str, size: str = "mini") -> RunConfig:

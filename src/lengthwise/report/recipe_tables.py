@@ -11,7 +11,7 @@ import polars as pl
 
 from lengthwise.arithmetic import Task
 from lengthwise.recipes import Recipe, of_rows
-from lengthwise.recipes.claims import (
+from lengthwise.recipes.recipe import (
     Tally,
     chains_seen,
     chains_unseen,

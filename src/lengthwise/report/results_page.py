@@ -9,7 +9,7 @@ import polars as pl
 from jinja2 import ChainableUndefined, Environment, PackageLoader
 
 from lengthwise.recipes import RECIPES, Figure, Recipe, catalogue, of_rows
-from lengthwise.recipes.claims import Decide, Tally, modulus_divides, tally
+from lengthwise.recipes.recipe import Decide, Tally, modulus_divides, tally
 from lengthwise.records.verdicts import FAILS, GATE, HOLDS, TOLERANCE, UNDECIDED, combined
 from lengthwise.report.answers import LONGER, Spread, answers
 from lengthwise.report.collection import Collection

@@ -11,7 +11,7 @@ from lengthwise.evaluation.subject import Member, Subject
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import find_encoding
 from lengthwise.runs.config import RunConfig
-from lengthwise.runs.memory import FLOAT, SMALLER_MODEL, parameter_count, refuse_beyond, training_memory
+from lengthwise.runs.machine import FLOAT, SMALLER_MODEL, parameter_count, refuse_beyond, training_memory
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.tokens.counter import derive
 from lengthwise.tokens.fixed import FixedSet

@@ -26,8 +26,8 @@ from lengthwise.runs.build import (
     training_steps,
 )
 from lengthwise.runs.config import RunConfig
-from lengthwise.runs.environment import choose_device, memory_errors_explained, wait_for
 from lengthwise.runs.evaluate import Assessment, domain_rows
+from lengthwise.runs.machine import choose_device, memory_errors_explained, wait_for
 from lengthwise.training.steps import Steps
 from lengthwise.training.trainer import Trainer
 

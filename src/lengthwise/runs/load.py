@@ -10,7 +10,7 @@ from lengthwise.evaluation.decode import decode
 from lengthwise.records.folder import RunFolder
 from lengthwise.runs.build import Stack, build
 from lengthwise.runs.config import RunConfig, read_config
-from lengthwise.runs.environment import choose_device
+from lengthwise.runs.machine import choose_device
 from lengthwise.shipped import shipped_models
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.digits import from_ints

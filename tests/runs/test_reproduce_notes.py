@@ -7,6 +7,7 @@ from threading import Barrier
 import pytest
 from rich.console import Console
 
+from lengthwise.commands import reproduce as verb
 from lengthwise.commands.reproduce import covered, reproduce
 from lengthwise.recipes import RECIPES, Setting
 from lengthwise.records.files import read_json, write_json
@@ -60,7 +61,7 @@ def test_calls_that_end_together_lose_nothing(tmp_path, monkeypatch):
         start.wait()
         return noted(row, tmp_path)
 
-    monkeypatch.setattr(launch, "write_json", slowly)
+    monkeypatch.setattr(verb, "write_json", slowly)
     with ThreadPoolExecutor(len(ROWS)) as pool:
         list(pool.map(call, ROWS))
     note = read_json(tmp_path / FILE)

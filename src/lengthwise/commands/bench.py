@@ -2,32 +2,27 @@
 
 import json
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import tyro
 from rich.console import Console
 from rich.markup import escape
 
-from lengthwise.commands.train import Start, starting_config
+from lengthwise.commands.train import Configured
 from lengthwise.errors import InputError
 from lengthwise.report.tables import new_table
-from lengthwise.runs.config import RunConfig
 
 MAX_MEMBERS, MAX_SECONDS = 10_000, 3_600
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bench:
+class Bench(Configured):
     """Measure steps per second of a config, alone and as a stack, and say what share of the ceiling that is.
 
     Example: lengthwise bench add --preset paper --size mini --members 8
     """
 
-    config: Annotated[RunConfig, tyro.conf.arg(name="")]
-    start: Annotated[Start, tyro.conf.arg(name="")]
     members: int = 8
     """Models in the stack; 1 measures no stack."""
     seconds: float = 3.0
@@ -41,11 +36,6 @@ class Bench:
     """Where to run: auto, cpu, cuda."""
     json: bool = False
     """Print JSON."""
-
-    @classmethod
-    def defaults(cls, arguments: Sequence[str]) -> "Bench":
-        config, start = starting_config(arguments)
-        return cls(config=config, start=start)
 
     def run(self) -> None:
         from lengthwise.runs.costs import bench, shares_of_ceilings

@@ -52,10 +52,10 @@ def test_the_estimate_is_a_lower_bound_and_no_small_one(changes):
     layout = evaluation_layout(config)
     tokens = row_length(training_layout(config, layout), config.data)
     parameters = parameter_count(config.model, len(layout.vocabulary), 0)
-    assert 0.8 * found.parameters < parameters <= found.parameters
+    assert 0.8 * found["parameters"] < parameters <= found["parameters"]
     needed = training_memory(config, parameters, tokens, 1, CPU)
-    assert found.state_bytes / 2 < needed[SMALLER_MODEL] <= found.state_bytes
-    assert found.activation_bytes / 4 < needed["a smaller --training.batch"] <= found.activation_bytes
+    assert found["state_bytes"] / 2 < needed[SMALLER_MODEL] <= found["state_bytes"]
+    assert found["activation_bytes"] / 4 < needed["a smaller --training.batch"] <= found["activation_bytes"]
 
 
 def test_the_memory_of_this_machine():

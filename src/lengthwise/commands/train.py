@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Self
@@ -104,12 +104,10 @@ class Train(Configured):
             console.print(f"Trained on a fixed set: {counts_text(status['samples'])}")
 
     def _show_costs(self) -> None:
-        from lengthwise.runs.costs import costs
+        from lengthwise.runs.costs import costs, costs_text
 
         found = costs(self.config, self.device)
-        if self.json:
-            return print(json.dumps(asdict(found), indent=2))
-        return print(found.as_text())
+        return print(json.dumps(found, indent=2) if self.json else costs_text(found))
 
 
 def _task(words: Sequence[str]) -> str:

@@ -8,7 +8,6 @@ the fastest that this device was seen to multiply matrices in the same run.
 import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -38,34 +37,19 @@ SLOWER = 0.9
 """A share of the ceiling that is below this much of an earlier one is called slower: less is noise."""
 
 
-@dataclass(frozen=True)
-class Costs:
-    parameters: int
-    tokens_per_problem: int
-    state_bytes: int
-    """Weights, gradients and the optimizer's averages."""
-    activation_bytes: int
-    """What the forward pass keeps for the backward pass."""
-    seconds_per_step: float
-    steps: int
-    device: str
-    samples: dict[str, tuple[int, int]] | None = None
-    """Where the problems are a fixed set: by part, how many are trained on and how many held out."""
-
-    def as_text(self) -> str:
-        total = self.seconds_per_step * self.steps
-        samples = [] if self.samples is None else [f"samples         {counts_text(self.samples)}"]
-        return "\n".join(
-            [
-                f"parameters      {self.parameters:,}",
-                f"tokens/problem  {self.tokens_per_problem}",
-                f"memory          {_megabytes(self.state_bytes)} for weights, gradients and optimizer, "
-                f"{_megabytes(self.activation_bytes)} for activations",
-                f"time            {1000 * self.seconds_per_step:.1f} ms per step on {self.device}, "
-                f"{duration(total)} for {self.steps:,} steps without evaluations",
-                *samples,
-            ]
-        )
+def costs_text(costs: Mapping[str, Any]) -> str:
+    total = costs["seconds_per_step"] * costs["steps"]
+    lines = {
+        "parameters": f"{costs['parameters']:,}",
+        "tokens/problem": f"{costs['tokens_per_problem']}",
+        "memory": f"{_megabytes(costs['state_bytes'])} for weights, gradients and optimizer, "
+        f"{_megabytes(costs['activation_bytes'])} for activations",
+        "time": f"{1000 * costs['seconds_per_step']:.1f} ms per step on {costs['device']}, "
+        f"{duration(total)} for {costs['steps']:,} steps without evaluations",
+    }
+    if costs["samples"] is not None:
+        lines["samples"] = counts_text(costs["samples"])
+    return "\n".join(f"{name:<15} {text}" for name, text in lines.items())
 
 
 def duration(seconds: float) -> str:
@@ -80,23 +64,29 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3_600:.1f} hours" if seconds < 172_800 else f"{seconds / 86_400:.1f} days"
 
 
-def costs(config: RunConfig, device: str) -> Costs:
+def costs(config: RunConfig, device: str) -> dict[str, Any]:
+    """What `train --dry-run --json` prints.
+
+    The state is weights, gradients and the optimizer's averages; activations are what the forward pass keeps for
+    the backward pass. Where problems are a fixed set, `samples` says by part how many are trained on and how many
+    held out.
+    """
     with memory_errors_explained(1):
         check_memory([config], choose_device(device))
         stack = build([config], choose_device(device))
         steps = training_steps(stack, plain=True)
         state = Trainer(stack.model, steps, config.training).state()
         fixed = fixed_set(config)
-        return Costs(
-            parameters=stack.model.parameter_count(),
-            tokens_per_problem=training_layout(config, stack.layout).length,
-            state_bytes=_bytes(stack.model.parameters()) + _bytes(state.values()),
-            activation_bytes=_activation_bytes(stack.model, steps),
-            seconds_per_step=_seconds_each(lambda: steps.take(0, [0.0]), stack.device, at_once=TIMED),
-            steps=config.training.steps,
-            device=stack.device.type,
-            samples=None if fixed is None else sample_counts(fixed),
-        )
+        return {
+            "parameters": stack.model.parameter_count(),
+            "tokens_per_problem": training_layout(config, stack.layout).length,
+            "state_bytes": _bytes(stack.model.parameters()) + _bytes(state.values()),
+            "activation_bytes": _activation_bytes(stack.model, steps),
+            "seconds_per_step": _seconds_each(lambda: steps.take(0, [0.0]), stack.device, at_once=TIMED),
+            "steps": config.training.steps,
+            "device": stack.device.type,
+            "samples": None if fixed is None else sample_counts(fixed),
+        }
 
 
 def counts_text(counts: Mapping[str, tuple[int, int]]) -> str:

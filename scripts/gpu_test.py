@@ -31,7 +31,7 @@ def main() -> int:
     if not torch.cuda.is_available():
         print("error: there is no GPU here", file=sys.stderr)
         return 2
-    from lengthwise.runs.environment import environment  # noqa: PLC0415
+    from lengthwise.runs.machine import environment  # noqa: PLC0415
 
     counts = Counts()
     code = pytest.main(["-q", "-m", "gpu", "-p", "no:cacheprovider", str(ROOT / "tests")], plugins=[counts])

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from lengthwise.cli import VERBS, main
-from lengthwise.commands.train import starting_config
+from lengthwise.commands.train import Train
 
 
 def refused(capsys, *arguments) -> str:
@@ -125,7 +125,7 @@ def test_the_longest_training_domain_has_a_default_test(capsys):
 
 @pytest.mark.parametrize("arguments", [["mul", "--preset", "paper"], ["--preset", "paper", "--dry-run", "mul"]])
 def test_a_preset_knows_the_task_wherever_it_stands(arguments):
-    config, _ = starting_config(arguments)
+    config = Train.defaults(arguments).config
     assert (config.task, config.model.dropout) == ("mul", 0.1)
 
 

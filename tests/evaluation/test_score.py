@@ -75,7 +75,7 @@ def stack_and_steps(request):
 def test_teacher_forcing_counts_what_decoding_counts(stack_and_steps):
     """Against truth and against a hypothesis that differs from it, on every domain, problem by problem."""
     stack, steps = stack_and_steps
-    tasks, width = [c.task_object for c in stack.configs], stack.layout.answer_width
+    tasks, width = [c.spec.task for c in stack.configs], stack.layout.answer_width
     support = torch.ones(2, width, len(stack.layout.vocabulary), dtype=torch.bool)
     right, wrong = 0, 0
     for row in domain_rows(stack):
@@ -100,7 +100,7 @@ def test_chunks_do_not_matter(stack_and_steps, monkeypatch):
     stack, _ = stack_and_steps
     row = domain_rows(stack)[-1]
     pair = row.problems.pair
-    reference = reference_answers([c.task_object for c in stack.configs], [TRUTH] * 2, *pair, 5)
+    reference = reference_answers([c.spec.task for c in stack.configs], [TRUTH] * 2, *pair, 5)
     support = torch.ones(2, 5, len(stack.layout.vocabulary), dtype=torch.bool)
     whole = score(stack, pair, reference, support)
     monkeypatch.setitem(CHUNK_TOKENS, "cpu", 7 * stack.layout.length * 2)
@@ -350,6 +350,6 @@ def test_a_fake_stands_in_for_a_stack():
     """What the rest of the tests rely on: an impostor goes through assess like any model."""
     config = tiny_config()
     stack = build([config], CPU)
-    fake = replace(stack, model=PerfectModel(stack.layout, [config.task_object]))
+    fake = replace(stack, model=PerfectModel(stack.layout, [config.spec.task]))
     records = Assessment(fake)([0], detail=True)
     assert all(r.correct == r.total for r in records if r.metric == "exact" and r.reference == "truth")

@@ -39,7 +39,7 @@ def config_for(encoding="coupled", test="D1..6", problems=PROBLEMS, **evaluation
 
 def computing(configs, hypotheses):
     """Models that compute hypotheses, in place of trained ones."""
-    first, tasks = configs[0], [config.task_object for config in configs]
+    first, tasks = configs[0], [config.spec.task for config in configs]
     layout = build_layout("padded", tasks[0], first.operand_width, first.answer_width)
     model = TheoryModel(layout, tasks, list(map(Hypothesis.parse, hypotheses)))
     names = [f"r{config.seed}" for config in configs]
@@ -168,7 +168,7 @@ def test_lengths_of_a_grid():
 def test_a_grid_of_products_and_one_of_a_hundred_digits():
     products = tiny_config(task="mul", test="D1..3", evaluation={"pairs": 3})
     stack = build([products], CPU)
-    perfect = replace(stack, model=PerfectModel(stack.layout, [products.task_object]))
+    perfect = replace(stack, model=PerfectModel(stack.layout, [products.spec.task]))
     assert [r.correct for r in of_kind(assessed(perfect), "pair")] == [3] * 9
     long = tiny_config(encoding="abacus", test="D100", evaluation={"problems": 2, "pairs": 1})
     stack = build([long], CPU)

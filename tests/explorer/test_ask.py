@@ -36,7 +36,7 @@ def untrained(layout: str, encoding: str, seed: int = 7, **changes) -> Run:
 def theorist(layout: str, encoding: str, hypothesis: str) -> Run:
     """A run whose model computes a hypothesis without having learned it."""
     run = untrained(layout, encoding)
-    model = TheoryModel(run.stack.layout, [run.config.task_object], [Hypothesis.parse(hypothesis)])
+    model = TheoryModel(run.stack.layout, [run.config.spec.task], [Hypothesis.parse(hypothesis)])
     return Run(run.folder, run.config, replace(run.stack, model=model), 0)
 
 
@@ -82,28 +82,28 @@ def test_digits_of_the_answer_are_told_from_steps(layout, encoding):
 def test_dependence_is_what_replacing_each_digit_changes(layout, encoding, hypothesis):
     """Against the function itself, on integers, for every digit and every replacement."""
     run, a, b, base = theorist(layout, encoding, hypothesis), 14, 5, 3
-    function, task = Hypothesis.parse(hypothesis), run.config.task_object
+    function, task = Hypothesis.parse(hypothesis), run.config.spec.task
     answer = [w.token for w in write_answer(read_operands(run, a, b))]
-    causes = asyncio.run(dependence(read_operands(run, a, b))).causes
+    causes = asyncio.run(dependence(read_operands(run, a, b)))["causes"]
     fixed = run.stack.layout.fixed_width
     read = {"a": 3, "b": 3 if fixed or layout == "level" else 2}
-    places = [(c.operand, c.significance) for c in causes]
+    places = [(c["operand"], c["significance"]) for c in causes]
     assert places == [(name, i + 1) for name, digits in read.items() for i in range(digits)]
 
     def written(x: int, y: int) -> list[int]:
         return [w.token for w in write_answer(read_operands(run, x, y))]
 
     for cause in causes:
-        number, unit = (a if cause.operand == "a" else b), base ** (cause.significance - 1)
+        number, unit = (a if cause["operand"] == "a" else b), base ** (cause["significance"] - 1)
         old = number // unit % base
-        assert cause.digit == str(old)
+        assert cause["digit"] == str(old)
         others = [number + (d - old) * unit for d in range(base) if d != old]
         if not fixed:
             others = [x for x in others if x >= unit or unit == 1]
-        pairs = [(x, b) if cause.operand == "a" else (a, x) for x in others]
+        pairs = [(x, b) if cause["operand"] == "a" else (a, x) for x in others]
         assert all(function(task, *pair) == run.ask(*pair).answered for pair in pairs)
         answers = [[*written(*pair), *[-1] * len(answer)] for pair in pairs]
-        for place, share in enumerate(cause.changes):
+        for place, share in enumerate(cause["changes"]):
             changed = sum(other[place] != answer[place] for other in answers)
             shorter = any(other[place] == -1 for other in answers)
             assert shorter or share == pytest.approx(changed / len(answers))
@@ -113,8 +113,8 @@ def test_dependence_where_an_answer_has_no_room():
     """Of a model of one short operand, asked about two long ones."""
     run = untrained("level", "coupled", task="mul", train="2x1", test="3x1")
     a, b = 26, 25
-    assert run.config.task_object(a, b) >= 3**run.stack.layout.answer_width
+    assert run.config.spec.task(a, b) >= 3**run.stack.layout.answer_width
     problem = read_operands(run, a, b)
     answer = [w.token for w in write_answer(problem)]
-    causes = asyncio.run(dependence(problem)).causes
-    assert len(causes) == 6 and all(len(cause.changes) == len(answer) for cause in causes)
+    causes = asyncio.run(dependence(problem))["causes"]
+    assert len(causes) == 6 and all(len(cause["changes"]) == len(answer) for cause in causes)

@@ -38,11 +38,11 @@ def test_attention_is_that_of_a_whole_pass_at_the_places_that_wrote(layout, enco
         expected = whole[0, 0].mean(0)[problem.prompt_length - 1 : -1]
         torch.testing.assert_close(layer, expected)
         if run.config.model.place_attention:
-            nothing = torch.tensor(reply.nothing[i])
+            nothing = torch.tensor(reply["nothing"][i])
             torch.testing.assert_close(layer.sum(-1) + nothing, torch.ones(len(answer)), atol=6e-5, rtol=0)
             assert (nothing > 0.01).any()
         else:
-            assert reply.nothing is None
+            assert reply["nothing"] is None
             torch.testing.assert_close(layer.sum(-1), torch.ones(len(answer)))
         told = torch.zeros_like(layer)
         for row, places in enumerate(visible_weights(layer)):
@@ -70,7 +70,7 @@ def test_the_bound_is_on_tokens_read_and_written(layout, encoding, monkeypatch):
         asyncio.run(answer_within(problem, tokens - 1))
     for most, is_refused in ((tokens, False), (tokens - 1, True)):
         monkeypatch.setattr(ask, "MAX_DEPENDENCE_TOKENS", most)
-        assert (asyncio.run(attention(problem)).no_dependence is not None) == is_refused
+        assert (asyncio.run(attention(problem))["no_dependence"] is not None) == is_refused
 
 
 def test_a_slow_model_is_refused(monkeypatch):

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from lengthwise.explorer import models as models_module
-from lengthwise.explorer.bounds import LOADED_MODELS, MAX_QUEUED_TOKENS, RefusedError
 from lengthwise.explorer.models import Models, Queue
+from lengthwise.explorer.queries import LOADED_MODELS, MAX_QUEUED_TOKENS, RefusedError
 
 
 @pytest.fixture

@@ -36,8 +36,8 @@ def test_points_are_loss_and_accuracy_against_truth(folder):
             handle.write(line(2, **other))
         handle.write(b"no record\n[]\n3\n")
     reply = points(folder, 0)
-    assert [(p.metric, p.value) for p in reply.points] == [("exact", 0.75), ("train_loss", 0.5)]
-    assert not reply.more
+    assert [(p["metric"], p["value"]) for p in reply["points"]] == [("exact", 0.75), ("train_loss", 0.5)]
+    assert not reply["more"]
 
 
 def test_only_what_is_new_is_read_and_a_torn_line_waits(folder):
@@ -45,18 +45,18 @@ def test_only_what_is_new_is_read_and_a_torn_line_waits(folder):
     whole = line(2)
     with (folder / "records.jsonl").open("ab") as handle:
         handle.write(whole[:30])
-    torn = points(folder, first.offset)
-    assert (torn.points, torn.offset, torn.more) == ([], first.offset, False)
+    torn = points(folder, first["offset"])
+    assert (torn["points"], torn["offset"], torn["more"]) == ([], first["offset"], False)
     with (folder / "records.jsonl").open("ab") as handle:
         handle.write(whole[30:])
-    assert [p.step for p in points(folder, torn.offset).points] == [2]
+    assert [p["step"] for p in points(folder, torn["offset"])["points"]] == [2]
 
 
 def test_a_resumed_run_that_cut_its_records_is_read_anew(folder):
-    end = points(folder, 0).offset
+    end = points(folder, 0)["offset"]
     (folder / "records.jsonl").write_bytes(line(1))
     reply = points(folder, end)
-    assert reply.restarted and len(reply.points) == 1
+    assert reply["restarted"] and len(reply["points"]) == 1
 
 
 def test_long_records_come_in_pieces(folder, monkeypatch):
@@ -66,13 +66,13 @@ def test_long_records_come_in_pieces(folder, monkeypatch):
     seen, offset, more = [], 0, True
     while more:
         reply = points(folder, offset)
-        seen += [p.step for p in reply.points]
-        offset, more = reply.offset, reply.more
+        seen += [p["step"] for p in reply["points"]]
+        offset, more = reply["offset"], reply["more"]
     assert seen == list(steps)
 
 
 def test_a_run_without_records_has_no_points(tmp_path):
-    assert points(tmp_path, 0).points == []
+    assert points(tmp_path, 0)["points"] == []
 
 
 def test_runs_of_one_config_share_their_group(run_folders):

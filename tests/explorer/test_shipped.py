@@ -41,7 +41,7 @@ def test_a_shipped_model_is_small_whole_and_knows_its_training_domain(name):
     kinds = {f"model/{key}": tensor.dtype for key, tensor in run.stack.model.state_dict().items()}
     assert {key: tensor.dtype for key, tensor in load_file(weights).items()} == kinds
     assert {parameter.dtype for parameter in run.stack.model.parameters()} == {torch.float32}
-    shortest = [run.config.base ** (length - 1) for _, length in run.config.train_domain.operand_lengths]
+    shortest = [run.config.base ** (length - 1) for _, length in run.config.spec.train.operand_lengths]
     generator = random.Random(1)
     pairs = [[generator.randrange(low, run.config.base * low) for low in shortest] for _ in range(100)]
     answers = run.ask_all([(a, b) for a, b in pairs])
@@ -87,7 +87,7 @@ def pairs_of(digits: int, count: int) -> list[tuple[int, int]]:
 
 def test_coupled_addition_goes_on_far_beyond_its_training(capsys):
     run = load("coupled-addition", device="cpu")
-    assert run.config.train_domain.length == 20
+    assert run.config.spec.train.length == 20
     right = [answer for answer in run.ask_all(pairs_of(60, 40)) if answer.answered == answer.truth]
     assert len(right) >= 38
     one = right[0]
@@ -107,7 +107,7 @@ def test_coupled_addition_adds_a_thousand_digits():
 
 def test_coupled_multiplication_goes_on_far_beyond_its_training():
     run = load("coupled-multiplication", device="cpu")
-    assert run.config.train_domain.operand_lengths == ((1, 40), (2, 2))
+    assert run.config.spec.train.operand_lengths == ((1, 40), (2, 2))
     pairs = [(a, b % 90 + 10) for a, b in pairs_of(150, 6)]
     pairs += [(10**150 - 1, 99), (int("90" * 75), 91), (10**149, 10), (int("1" * 150), 11)]
     assert all(answer.answered == answer.truth == answer.a * answer.b for answer in run.ask_all(pairs))

@@ -9,7 +9,7 @@ import pytest
 from serving import children
 
 from lengthwise.explorer import workers as workers_module
-from lengthwise.explorer.bounds import RefusedError
+from lengthwise.explorer.queries import RefusedError
 from lengthwise.explorer.workers import PLACES, Workers, while_connected
 
 USUAL = {"operation": "add", "modulus": "", "base": "10", "train": "D4", "encoding": "learned", "layout": ""}

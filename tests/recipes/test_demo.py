@@ -14,7 +14,7 @@ from lengthwise.theory.rules import generalization_mark
 def test_it_is_table_1_in_miniature():
     """Addition, multiplication, a modulus that divides and one that does not, by two families of positions."""
     marks = {
-        (config.encoding, config.task): generalization_mark(config.task_object, config.encoding, 2)
+        (config.encoding, config.task): generalization_mark(config.spec.task, config.encoding, 2)
         for config in demo_configs()
     }
     assert marks == {

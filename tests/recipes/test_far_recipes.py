@@ -45,19 +45,19 @@ def test_every_model_can_be_built_and_is_small(name, setting):
         assert stack.model.parameter_count() < 5_000_000
         by_place_alone = config.model.place_attention and not config.model.token_heads
         layout = "level" if by_place_alone else "reversed"
-        assert config.data.sampling == "balanced" and config.resolved_layout == layout
+        assert config.data.sampling == "balanced" and config.spec.layout == layout
         assert config.training.schedule == "linear", "down to zero"
 
 
 def test_a_thousand_is_three_seeds_in_one_stack():
     recipe = RECIPES["coupled-1000"]
-    assert recipe.seeds == 3
-    runs = recipe.runs(FULL, recipe.seeds)
-    first = recipe.first_seed
+    assert len(recipe.seeds) == 3
+    runs = recipe.runs(FULL, len(recipe.seeds))
+    first = recipe.seeds[0]
     assert [config.seed for config in runs.values()] == [first, first + 1, first + 2]
     assert len({stack_key(config) for config in runs.values()}) == 1
     (config,) = rows("coupled-1000").values()
-    assert [str(domain) for domain in config.test_domains] == ["D20", "D50", "D100", "D200", "D500", "D1000"]
+    assert [str(domain) for domain in config.spec.tests] == ["D20", "D50", "D100", "D200", "D500", "D1000"]
     assert (config.train, config.evaluation.problems, config.evaluation.decoded) == ("D1..20", 1_000, 100)
 
 
@@ -97,7 +97,7 @@ def test_decoded_answers_of_every_tested_length(tmp_path):
     (config,) = rows("coupled-1000", LAPTOP).values()
     (folder,) = train(tiny_recipe("coupled-1000"), tmp_path, LAPTOP)
     records = [r for r in RunView(folder).records if (r.metric, r.mode) == ("exact", "decoded")]
-    assert [r.domain for r in records] == [str(domain) for domain in config.test_domains]
+    assert [r.domain for r in records] == [str(domain) for domain in config.spec.tests]
     assert {(r.step, r.total) for r in records} == {(2, 3)}, "after training alone"
 
 

@@ -10,12 +10,13 @@ import pytest
 from training import train
 
 from lengthwise.cli import main
+from lengthwise.commands.reproduce import covered
 from lengthwise.errors import InputError
 from lengthwise.model.config import SIZES
-from lengthwise.recipes import RECIPES, Recipe, Setting, catalogue, find_recipes, row_names
+from lengthwise.recipes import RECIPES, Recipe, Setting, catalogue, find_recipes
+from lengthwise.recipes.recipe import row_names
 from lengthwise.report.collection import Collection
 from lengthwise.runs.build import stack_key
-from lengthwise.runs.reproduce import covered
 
 FULL, PAPER, LAPTOP = Setting(), Setting(preset="paper"), Setting(scale="laptop")
 
@@ -55,7 +56,7 @@ PACKED = {
 def test_every_recipe_has_rows_of_distinct_names(recipe, setting):
     runs = recipe.runs(setting, seeds=2)
     assert len(runs) == 2 * len(recipe.rows(setting))
-    first = recipe.first_seed
+    first = recipe.seeds[0]
     assert {config.seed for config in runs.values()} == {first, first + 1}
     assert all(name.endswith(f"-s{config.seed}") and "/" not in name for name, config in runs.items())
 
@@ -183,7 +184,7 @@ def test_a_recipe_is_run_once_and_added_to(name, tmp_path):
     folders = train(recipe, tmp_path, LAPTOP)
     assert {folder.status() for folder in folders} == {"done"}
     note = json.loads((tmp_path / f"{name}.json").read_text())
-    assert note["runs"] == [f"{row}-s{recipe.first_seed}" for row in recipe.rows(LAPTOP)]
+    assert note["runs"] == [f"{row}-s{recipe.seeds[0]}" for row in recipe.rows(LAPTOP)]
     assert note["wall_seconds"] > 0
     assert (note["scale"], note["preset"], note["seeds"]) == ("laptop", "fast", 1)
     train(recipe, tmp_path, LAPTOP)

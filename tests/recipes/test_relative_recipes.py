@@ -6,8 +6,9 @@ import pytest
 from training import train
 
 from lengthwise.model.positions import ENCODINGS as REGISTERED
-from lengthwise.recipes import RECIPES, Setting, row_names
+from lengthwise.recipes import RECIPES, Setting
 from lengthwise.recipes.paper import table_rows
+from lengthwise.recipes.recipe import row_names
 from lengthwise.recipes.relative import ENCODINGS
 from lengthwise.records.view import RunView
 from lengthwise.runs.build import stack_key
@@ -31,7 +32,7 @@ def rows(name, setting=None):
 def test_table_1_has_every_encoding_on_every_task():
     inner = {name.removeprefix("randomized:") for name in ENCODINGS}
     assert inner == set(REGISTERED), "none that is registered is left out"
-    found = {(c.encoding, c.resolved_layout, c.task) for c in rows("table1").values()}
+    found = {(c.encoding, c.spec.layout, c.task) for c in rows("table1").values()}
     assert len(found) == len(rows("table1")) == 17 * 4
     assert {c.test for c in rows("table1").values()} == {"D1..8"}, "one protocol"
 
@@ -39,7 +40,7 @@ def test_table_1_has_every_encoding_on_every_task():
 def test_tasks_of_an_encoding_and_a_budget_train_together():
     by_encoding = {}
     for config in rows("table1").values():
-        key = config.encoding, config.resolved_layout
+        key = config.encoding, config.spec.layout
         by_encoding.setdefault(key, set()).add(stack_key(config))
     counts = {layout: {len(keys) for (_, own), keys in by_encoding.items() if own == layout} for layout in LAYOUTS}
     assert counts == {"padded": {3}, "aligned": {3}, "reversed": {4}}
@@ -51,7 +52,7 @@ LAYOUTS = ("padded", "aligned", "reversed")
 def test_both_windows_of_every_row_are_measured():
     for setting in (Setting(), Setting(scale="laptop")):
         for config in rows("relative-addition", setting).values():
-            n = config.train_domain.length
+            n = config.spec.train.length
             assert {f"windowed:{n}", f"windowed:{n + 1}"} <= set(config.evaluation.hypotheses)
             assert config.evaluation.chains
 
@@ -62,13 +63,13 @@ def test_candidates_cover_every_kind_up_to_beyond_training():
             named = [Hypothesis.parse(name) for name in config.evaluation.hypotheses]
             sums = {"windowed"} if config.task.startswith("add") else set()
             assert {h.kind for h in named} == {"truncated", "leading", "folded"} | sums
-            assert max(h.size for h in named) > config.train_domain.length
+            assert max(h.size for h in named) > config.spec.train.length
 
 
 @pytest.mark.parametrize("name", OURS)
 def test_no_row_is_taken_for_one_of_the_papers_tables(name):
     assert not row_names(table_rows) & {*rows(name)}
-    assert RECIPES[name].seeds == 3
+    assert len(RECIPES[name].seeds) == 3
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -94,4 +95,4 @@ def recipe_bytes(name, view):
     before, last = (sum(len(record.model_dump_json()) for record in view.at(step)) for step in (0, 2))
     recipe, training = RECIPES[name], rows(name)[ROWS[name][0]].training
     evaluations = -(-training.steps // training.evaluate_every)
-    return len(recipe.runs(Setting(), recipe.seeds)) * (evaluations * before + last)
+    return len(recipe.runs(Setting(), len(recipe.seeds))) * (evaluations * before + last)

@@ -2,8 +2,8 @@
 
 from rich.console import Console
 
+from lengthwise.commands.reproduce import reproduce
 from lengthwise.recipes import Setting
-from lengthwise.runs.reproduce import reproduce
 
 
 def train(recipe, out, setting=None, *, seeds=1, only=()):

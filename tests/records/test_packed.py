@@ -207,7 +207,7 @@ def test_what_train_and_evaluate_print_takes_no_polars(live, tmp_path):
         "from lengthwise.records.view import RunView\n"
         f"assert RunView.of({str(live / 'runs' / 'tiny-s1')!r}).verdicts()\n"
         "import lengthwise.report.collection, lengthwise.report.run_tables, lengthwise.report.run_tables\n"
-        "import lengthwise.runs.evaluate, lengthwise.runs.reproduce\n"
+        "import lengthwise.runs.evaluate, lengthwise.runs.launch\n"
         "import lengthwise.recipes, lengthwise.commands.reproduce\n"
         "from lengthwise.cli import main\n"
         "main(['train', 'add', '--train', 'D1', '--test', 'D1', '--size', 'nano', '--training.steps', '1',\n"

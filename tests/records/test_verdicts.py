@@ -14,8 +14,6 @@ from lengthwise.records.verdicts import (
     TOLERANCE,
     Measured,
     clopper_pearson,
-    gate_passed,
-    interval,
     judge,
     passes_gate,
     verdicts,
@@ -51,7 +49,7 @@ def test_gate(accuracy, passed):
     if not accuracy.enumerated:
         low = clopper_pearson(accuracy.correct, accuracy.total).low
     assert (low >= 0.99) == passed, "the example is not what it says"
-    assert gate_passed(accuracy) == passed
+    assert passes_gate(Domain.parse("D1"), {("D1", "truth"): accuracy}) == passed
 
 
 @pytest.mark.parametrize(
@@ -202,8 +200,8 @@ def test_the_interval_is_one_of_95_percent():
 
 @pytest.mark.parametrize(("correct", "total"), [(0, 7), (3, 7), (7, 7)])
 def test_an_enumerated_domain_has_no_interval(correct, total):
-    assert interval(correct, total, enumerated=True) == (correct / total, correct / total)
-    assert interval(correct, total, enumerated=False) == clopper_pearson(correct, total)
+    assert Measured(correct, total, enumerated=True).interval == (correct / total, correct / total)
+    assert Measured(correct, total, enumerated=False).interval == clopper_pearson(correct, total)
 
 
 @pytest.mark.parametrize(("correct", "total"), [(3, 2), (-1, 2), (0, 0)])
@@ -214,5 +212,5 @@ def test_impossible_counts(correct, total):
 
 @pytest.mark.parametrize("correct, passed", [(10_000, True), (9_000, False)])
 def test_a_mixture_decides_where_not_all_of_its_lengths_were_measured(correct, passed):
-    measured = {"D1": Measured(100, 100, True), "D1+D2": Measured(correct, 10_000, False)}
+    measured = {("D1", "truth"): Measured(100, 100, True), ("D1+D2", "truth"): Measured(correct, 10_000, False)}
     assert passes_gate(Domain.parse("D1+D2"), measured) == passed

@@ -23,7 +23,7 @@ def fake_run(folder, recipe, row, computes, *, seed=1, steps=None):
     view = RunView(claimed)
     make = record_maker(view, 100)
     records = []
-    for prediction in view.spec.predictions(config.measured_domains):
+    for prediction in view.spec.predictions(config.spec.measured_domains()):
         domain = prediction.domain
         pairs = list(sampled(domain, PROBLEMS))
         answered = [_answer(computes, view, prediction, a, b) for a, b in pairs]

@@ -61,7 +61,7 @@ def record_maker(view, step):
 def _evaluation(view, config, step, learned, follows, *, last):
     make = record_maker(view, step)
     records = [make(view.train, "train_loss", value=2.3 * (1 - learned(step, 0)) + 0.002)] if step else []
-    for row in view.spec.predictions(config.measured_domains):
+    for row in view.spec.predictions(config.spec.measured_domains()):
         whole = learned(step, 0) * follows(row.domain)
         exact = row.accuracy if row.accuracy is not None else 0.5
         records.append(make(row.domain, share=whole * exact))
@@ -72,7 +72,7 @@ def _evaluation(view, config, step, learned, follows, *, last):
                 make(row.domain, f"digit:{d}", _digit(view, row, d, learned(step, d))) for d in _digits(config)
             ]
     if config.evaluation.dynamics:
-        digits = range(1, config.train_domain.length + 2)
+        digits = range(1, config.spec.train.length + 2)
         records += [make(view.train, f"r2:{d}", mode="decoded", value=0.95 * learned(step, d)) for d in digits]
     if config.evaluation.dependence and last:
         records += _dependence(view, make)

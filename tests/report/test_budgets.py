@@ -14,7 +14,7 @@ def test_runs_of_several_commits_tell_each_in_order_of_first_use(tmp_path):
         view = synthetic_run(tmp_path / "runs", config, name=name, steps=(0,))
         commit = commits[view.row]
         write_json(view.source.path / "environment.json", {"commit": commit})
-    first = RECIPES["addition"].first_seed
+    first = RECIPES["addition"].seeds[0]
     names = [f"{name}-s{first}" for name in commits]
     note = {"recipe": "addition", "runs": names, "wall_seconds": 1.0, "device": "d"}
     write_json(tmp_path / "addition.json", {**note, "commit": "894c937b92ca"})

@@ -27,7 +27,7 @@ def table_run(out, recipe, row, *, seed=1, wrong=None, status="done"):
     view = RunView(folder)
     make = record_maker(view, 100)
     records = []
-    for prediction in view.spec.predictions(config.measured_domains):
+    for prediction in view.spec.predictions(config.spec.measured_domains()):
         lost = (wrong or {}).get(str(prediction.domain), 0) / 1000
         truth = 1 if prediction.accuracy is None else prediction.accuracy
         records.append(make(prediction.domain, share=abs(float(truth) - lost)))

@@ -7,7 +7,7 @@ from relative_runs import TASKS, fake_run, relative_runs
 
 from lengthwise.arithmetic import Task
 from lengthwise.recipes import RECIPES
-from lengthwise.recipes.claims import Tally, generalizes, mark
+from lengthwise.recipes.recipe import Tally, generalizes, mark
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
 from lengthwise.report.collection import Collection
 from lengthwise.report.figures import FIGURES, draw

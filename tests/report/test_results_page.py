@@ -5,9 +5,10 @@ import re
 import pytest
 from synthetic_runs import rising, synthetic_run
 
-from lengthwise.recipes import RECIPES, Setting, row_names
+from lengthwise.recipes import RECIPES, Setting
 from lengthwise.recipes.controls import unread_digits_dead
 from lengthwise.recipes.paper import table_rows
+from lengthwise.recipes.recipe import row_names
 from lengthwise.records.files import write_json
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
 from lengthwise.report.collection import Collection
@@ -34,9 +35,7 @@ def results(tmp_path_factory):
         for name, config in RECIPES[recipe].runs(Setting(), seeds=1, only=names).items():
             learned = NOT_YET if name.startswith("multiplication-D2-") else LEARNED
             synthetic_run(out / "runs", config, name=name, learned=learned)
-        write_json(
-            out / f"{recipe}.json", note(recipe, [f"{name}-s{RECIPES[recipe].first_seed}" for name in names])
-        )
+        write_json(out / f"{recipe}.json", note(recipe, [f"{name}-s{RECIPES[recipe].seeds[0]}" for name in names]))
     write_results(out)
     return out
 

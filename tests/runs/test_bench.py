@@ -20,12 +20,12 @@ def small():
 
 def test_bench_measures_one_model_and_a_stack():
     found = bench(small(), CPU, members=2, seconds=0.05)
-    assert [rate.members for rate in found.training] == [1, 2]
-    for rate in found.training:
-        assert rate.model_steps_per_second == rate.steps_per_second * rate.members > 0
-        assert 0 < rate.share_of_ceiling < 1
-    assert found.tokens == 66 and found.parameters > 80_000
-    assert found.ceilings.products_per_second > 1e9 and found.data_problems_per_second > 1
+    assert [rate["members"] for rate in found["training"]] == [1, 2]
+    for rate in found["training"]:
+        assert rate["model_steps_per_second"] == rate["steps_per_second"] * rate["members"] > 0
+        assert 0 < rate["share_of_ceiling"] < 1
+    assert found["tokens"] == 66 and found["parameters"] > 80_000
+    assert found["ceilings"]["products_per_second"] > 1e9 and found["data_problems_per_second"] > 1
 
 
 def test_a_profile_names_what_takes_time():

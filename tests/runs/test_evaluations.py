@@ -9,7 +9,7 @@ from fakes import PerfectModel, tiny_config
 
 from lengthwise.cli import main
 from lengthwise.errors import InputError
-from lengthwise.records.analysis import learning_order, run_dependence
+from lengthwise.records.analysis import dependence_of, learning_order
 from lengthwise.records.view import RunView
 from lengthwise.runs import evaluate as evaluating
 from lengthwise.runs import launch
@@ -31,7 +31,7 @@ def folder(tmp_path_factory):
 def perfect(configs, names=None):
     """A stack that is always right, in place of a trained one."""
     stack = build(configs, CPU, names)
-    return replace(stack, model=PerfectModel(stack.layout, [config.task_object for config in configs]))
+    return replace(stack, model=PerfectModel(stack.layout, [config.spec.task for config in configs]))
 
 
 def kinds(records):
@@ -89,7 +89,9 @@ def test_status_tells_seconds_apart_and_what_the_samples_were(folder):
 
 
 def test_the_dependence_of_a_run(folder):
-    found = run_dependence(RunView(folder))
+    view = RunView(folder)
+    predicted = view.spec.predicted_hypothesis(view.tests[-1])
+    found = dependence_of(view.at(view.last_step), view.task, predicted)
     assert str(found.hypothesis) == "truncated:2"
     assert [len(found.measured), len(found.measured[0])] == [5, 4]
     assert {cell.total for row in found.measured for cell in row} == {100}

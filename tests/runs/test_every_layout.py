@@ -46,12 +46,12 @@ def test_from_a_config_to_answers(changes, tmp_path):
     assert all(exact[domain, "forced"] == exact[domain, "decoded"] for domain in ("D2", "D3"))
     assert len(found.errors) == 3 and all(e.answered != e.truth for e in found.errors)
     answer = run.ask(3, 26)
-    assert answer.truth == config.task_object(3, 26)
+    assert answer.truth == config.spec.task(3, 26)
     assert isinstance(answer.answered, int | Malformed)
 
 
 def test_natural_layouts():
-    layouts = {encoding: RunConfig(task="add", encoding=encoding).resolved_layout for encoding in ENCODING_FACTS}
+    layouts = {encoding: RunConfig(task="add", encoding=encoding).spec.layout for encoding in ENCODING_FACTS}
     assert layouts["abacus"] == "reversed"
     assert {layouts[name] for name in ("rotary", "alibi", "t5", "shaw", "fire")} == {"aligned"}
     assert {layouts[name] for name in ("none", "learned", "sinusoidal", "coupled")} == {"padded"}

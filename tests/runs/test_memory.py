@@ -5,11 +5,11 @@ import torch
 from fakes import tiny_config
 
 from lengthwise.errors import InputError
-from lengthwise.runs import memory
+from lengthwise.runs import machine
 from lengthwise.runs.build import build, check_memory, evaluation_layout, training_layout
 from lengthwise.runs.costs import costs
 from lengthwise.runs.launch import train
-from lengthwise.runs.memory import SMALLER_MODEL, device_memory, parameter_count, training_memory
+from lengthwise.runs.machine import SMALLER_MODEL, device_memory, parameter_count, training_memory
 from lengthwise.training.data import row_length
 
 CPU = torch.device("cpu")
@@ -39,7 +39,7 @@ def test_a_stack_is_told_to_be_smaller():
 def test_loading_needs_room_for_the_weights_alone(monkeypatch):
     config = tiny_config(training={"batch": 10**8})
     build([config], CPU)
-    monkeypatch.setattr(memory, "device_memory", lambda device: 1_000)
+    monkeypatch.setattr(machine, "device_memory", lambda device: 1_000)
     with pytest.raises(InputError, match=r"--model\.width"):
         build([config], CPU)
 
@@ -52,10 +52,10 @@ def test_the_estimate_is_a_lower_bound_and_no_small_one(changes):
     layout = evaluation_layout(config)
     tokens = row_length(training_layout(config, layout), config.data)
     parameters = parameter_count(config.model, len(layout.vocabulary), 0)
-    assert 0.8 * found.parameters < parameters <= found.parameters
+    assert 0.8 * found["parameters"] < parameters <= found["parameters"]
     needed = training_memory(config, parameters, tokens, 1, CPU)
-    assert found.state_bytes / 2 < needed[SMALLER_MODEL] <= found.state_bytes
-    assert found.activation_bytes / 4 < needed["a smaller --training.batch"] <= found.activation_bytes
+    assert found["state_bytes"] / 2 < needed[SMALLER_MODEL] <= found["state_bytes"]
+    assert found["activation_bytes"] / 4 < needed["a smaller --training.batch"] <= found["activation_bytes"]
 
 
 def test_the_memory_of_this_machine():

@@ -29,8 +29,8 @@ def config_for(encoding, **changes):
 
 
 def impostor(config, hypothesis):
-    layout = build_layout("padded", config.task_object, config.operand_width, config.answer_width)
-    model = TheoryModel(layout, [config.task_object], [Hypothesis.parse(hypothesis)])
+    layout = build_layout("padded", config.spec.task, config.operand_width, config.answer_width)
+    model = TheoryModel(layout, [config.spec.task], [Hypothesis.parse(hypothesis)])
     return Stack(model, layout, find_encoding(config.encoding), [config], [config.name])
 
 
@@ -95,8 +95,8 @@ def test_members_of_a_stack_are_judged_each_by_its_own_theory():
     """Addition cut to two digits beside a perfect multiplication modulo 9, which those digits decide."""
     wide = {"answer_width": 12, "operand_width": 6}
     configs = [config_for("learned", task=task, data=wide, seed=k) for k, task in enumerate(("add", "mul%9"))]
-    layout = build_layout("padded", configs[0].task_object, 6, 12)
-    tasks = [config.task_object for config in configs]
+    layout = build_layout("padded", configs[0].spec.task, 6, 12)
+    tasks = [config.spec.task for config in configs]
     model = TheoryModel(layout, tasks, [Hypothesis.parse("truncated:2"), TRUTH])
     stack = Stack(model, layout, find_encoding("learned"), configs, ["sum", "product"])
     records = Assessment(stack)([3, 3], detail=False)
@@ -106,7 +106,7 @@ def test_members_of_a_stack_are_judged_each_by_its_own_theory():
     }
     for name, config, perfect in (("sum", configs[0], 2), ("product", configs[1], 6)):
         own = [r for r in records if r.run == name]
-        rows = verdicts(config.spec.predictions(config.test_domains), config.train_domain, own)
+        rows = verdicts(config.spec.predictions(config.spec.tests), config.spec.train, own)
         assert {row.word for row in rows} == {"holds"}
         assert sum(row.accuracy.perfect for row in rows) == perfect
 
@@ -161,5 +161,5 @@ def test_a_row_of_given_pairs(pairs, hypothesis):
         for r in measure_decoded(stack, stack.members([0]), [row])
         if (r.metric, r.selection) == ("exact", "given")
     ]
-    task, kept = config.task_object, Hypothesis.parse(hypothesis)
+    task, kept = config.spec.task, Hypothesis.parse(hypothesis)
     assert record.correct == sum(kept(task, x, y) == x + y for x, y in pairs)

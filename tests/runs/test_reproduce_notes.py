@@ -7,11 +7,12 @@ from threading import Barrier
 import pytest
 from rich.console import Console
 
+from lengthwise.commands import reproduce as verb
+from lengthwise.commands.reproduce import covered, reproduce
 from lengthwise.recipes import RECIPES, Setting
 from lengthwise.records.files import read_json, write_json
 from lengthwise.records.folder import RunFolder
-from lengthwise.runs import reproduce as module
-from lengthwise.runs.reproduce import covered, reproduce
+from lengthwise.runs import launch
 
 RECIPE = RECIPES["modular-addition"]
 ROWS = [*RECIPE.rows(Setting())]
@@ -28,7 +29,7 @@ def trained_at_once(monkeypatch):
                 RunFolder.claim(job.folder.path, job.config.model_dump(mode="json"), FACTS).set_status("done")
         return [job.folder for job in jobs]
 
-    monkeypatch.setattr(module, "train_jobs", train)
+    monkeypatch.setattr(launch, "train_jobs", train)
 
 
 def noted(row, out):
@@ -60,7 +61,7 @@ def test_calls_that_end_together_lose_nothing(tmp_path, monkeypatch):
         start.wait()
         return noted(row, tmp_path)
 
-    monkeypatch.setattr(module, "write_json", slowly)
+    monkeypatch.setattr(verb, "write_json", slowly)
     with ThreadPoolExecutor(len(ROWS)) as pool:
         list(pool.map(call, ROWS))
     note = read_json(tmp_path / FILE)

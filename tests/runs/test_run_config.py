@@ -4,7 +4,7 @@ import pytest
 
 from lengthwise.errors import InputError
 from lengthwise.model.config import ModelConfig
-from lengthwise.recipes import PRESETS, preset
+from lengthwise.recipes.presets import PRESETS, preset
 from lengthwise.runs.config import RunConfig, read_config
 
 
@@ -100,11 +100,11 @@ def test_changed_is_validated_and_leaves_the_rest():
 
 def test_domains_and_widths_that_follow_from_others():
     config = RunConfig(task="add%101", train="D4", test="B5..7")
-    assert [str(d) for d in config.measured_domains] == ["D4", "B5", "B6", "B7"]
+    assert [str(d) for d in config.spec.measured_domains()] == ["D4", "B5", "B6", "B7"]
     assert (config.operand_width, config.answer_width) == (7, 3)
     default = RunConfig(task="mul", train="D2")
-    assert [str(d) for d in default.test_domains] == [f"D{n}" for n in range(1, 8)]
-    assert [str(d) for d in default.measured_domains] == ["D2", "D1", "D3", "D4", "D5", "D6", "D7"]
+    assert [str(d) for d in default.spec.tests] == [f"D{n}" for n in range(1, 8)]
+    assert [str(d) for d in default.spec.measured_domains()] == ["D2", "D1", "D3", "D4", "D5", "D6", "D7"]
     assert (default.operand_width, default.answer_width) == (7, 14)
 
 
@@ -131,7 +131,7 @@ def test_the_papers_table():
     assert (model.layers, model.heads, model.width) == (6, 6, 384)
     assert (model.dropout, model.bias, model.context) == (0.2, False, 256)
     assert (data.samples, data.sampling) == (100_000, "paper")
-    assert config.resolved_layout == "padded"
+    assert config.spec.layout == "padded"
 
 
 @pytest.mark.parametrize("task", ["mul", "mul%150"])

@@ -31,7 +31,7 @@ def read(parts, batch, k):
 def test_a_batch_is_the_next_problems_of_each_members_stream():
     configs = [tiny_config(seed=1, train="D6", test="D6"), tiny_config(seed=2, train="D5..6", test="D6")]
     parts, data = batches(*configs)
-    sampler = Sampler([Stream(c.seed, c.train_domain) for c in configs], 6, side="train")
+    sampler = Sampler([Stream(c.seed, c.spec.train) for c in configs], 6, side="train")
     seen = set()
     for step in (0, 1, 5):
         batch = data(step * BATCH)
@@ -53,7 +53,7 @@ def test_answers_are_the_tasks(task):
     config = tiny_config(task=task, train="D4", test="D4")
     parts, data = batches(config)
     for problem in read(parts, data(0), 0):
-        assert problem.c == config.task_object(problem.a, problem.b)
+        assert problem.c == config.spec.task(problem.a, problem.b)
 
 
 def test_a_window_is_its_batches_one_after_another():

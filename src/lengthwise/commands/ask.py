@@ -43,13 +43,13 @@ class Ask:
         from lengthwise.runs.load import load
 
         run = load(self.run_folder, device=self.device)
-        task, base = run.config.task_object, run.config.base
+        task, base = run.config.spec.task, run.config.base
         answer = run.ask(*read_problem(self.problem, task))
         if self.json:
             return print(json.dumps(answer_json(answer, base), indent=2))
         console = Console(highlight=False)
         console.print(answers_shown([answer], base, task.symbol))
-        if note := unlike_training(run.config.train_domain, answer.a, answer.b):
+        if note := unlike_training(run.config.spec.train, answer.a, answer.b):
             console.print(f"[dim]{note}[/dim]")
         return None
 

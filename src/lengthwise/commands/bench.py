@@ -2,35 +2,27 @@
 
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Any
 
-import tyro
 from rich.console import Console
 from rich.markup import escape
 
-from lengthwise.commands.train import Start, starting_config
+from lengthwise.commands.train import Configured
 from lengthwise.errors import InputError
 from lengthwise.report.tables import new_table
-from lengthwise.runs.config import RunConfig
-
-if TYPE_CHECKING:
-    from lengthwise.runs.costs import Bench as Measured
 
 MAX_MEMBERS, MAX_SECONDS = 10_000, 3_600
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bench:
+class Bench(Configured):
     """Measure steps per second of a config, alone and as a stack, and say what share of the ceiling that is.
 
     Example: lengthwise bench add --preset paper --size mini --members 8
     """
 
-    config: Annotated[RunConfig, tyro.conf.arg(name="")]
-    start: Annotated[Start, tyro.conf.arg(name="")]
     members: int = 8
     """Models in the stack; 1 measures no stack."""
     seconds: float = 3.0
@@ -45,14 +37,9 @@ class Bench:
     json: bool = False
     """Print JSON."""
 
-    @classmethod
-    def defaults(cls, arguments: Sequence[str]) -> "Bench":
-        config, start = starting_config(arguments)
-        return cls(config=config, start=start)
-
     def run(self) -> None:
         from lengthwise.runs.costs import bench, shares_of_ceilings
-        from lengthwise.runs.environment import choose_device, environment
+        from lengthwise.runs.machine import choose_device, environment
 
         if not 1 <= self.members <= MAX_MEMBERS:
             raise InputError(f"members is {self.members} (must be 1 to {MAX_MEMBERS:,})")
@@ -66,11 +53,11 @@ class Bench:
         found = bench(self.config, device, members=self.members, seconds=self.seconds)
         if self.json:
             facts = {"config": self.config.model_dump(mode="json"), "environment": environment(device)}
-            print(json.dumps({**asdict(found), **facts}, indent=2))
+            print(json.dumps({**found, **facts}, indent=2))
         else:
             self._show(found)
         if before is not None:
-            self._compare(before, shares_of_ceilings(asdict(found)))
+            self._compare(before, shares_of_ceilings(found))
 
     def _earlier(self, path: Path) -> dict[str, float]:
         """What an earlier result measured, as shares of its ceilings."""
@@ -102,38 +89,32 @@ class Bench:
         if slower:
             sys.exit(1)
 
-    def _show(self, found: "Measured") -> None:
+    def _show(self, found: dict[str, Any]) -> None:
         from lengthwise.runs.costs import stack_words
 
         console = Console(highlight=False)
-        best = found.ceilings
+        products, copied = (found["ceilings"][key] for key in ("products_per_second", "bytes_per_second"))
         console.print(
-            f"{best.device}: {best.products_per_second / 1e12:.2f} TFLOP/s in a large matrix product, "
-            f"{best.bytes_per_second / 1e9:,.0f} GB/s in a large copy",
+            f"{found['ceilings']['device']}: {products / 1e12:.2f} TFLOP/s in a large matrix product, "
+            f"{copied / 1e9:,.0f} GB/s in a large copy",
             soft_wrap=True,
         )
         table = new_table("training", "steps/s", "model-steps/s", "of the ceiling", "set-up s")
-        for rate in found.training:
-            table.add_row(
-                stack_words(rate.members),
-                f"{rate.steps_per_second:,.1f}",
-                f"{rate.model_steps_per_second:,.1f}",
-                f"{100 * rate.share_of_ceiling:.1f} %",
-                f"{rate.setup_seconds:.1f}",
-            )
+        for rate in found["training"]:
+            rates = (f"{rate[key]:,.1f}" for key in ("steps_per_second", "model_steps_per_second"))
+            share, setup = f"{100 * rate['share_of_ceiling']:.1f} %", f"{rate['setup_seconds']:.1f}"
+            table.add_row(stack_words(rate["members"]), *rates, share, setup)
         console.print(table)
         console.print(
-            f"{found.parameters:,} parameters, {found.batch} problems of {found.tokens} tokens a step, "
-            f"{found.optimizer}; evaluation {found.evaluation_seconds:.2f} s "
-            f"({found.evaluation_problems_per_second:,.0f} problems/s), between steps "
-            f"{found.interim_evaluation_seconds:.3f} s; data "
-            f"{found.data_problems_per_second:,.0f} problems/s",
+            "{parameters:,} parameters, {batch} problems of {tokens} tokens a step, {optimizer}; evaluation "
+            "{evaluation_seconds:.2f} s ({evaluation_problems_per_second:,.0f} problems/s), between steps "
+            "{interim_evaluation_seconds:.3f} s; data {data_problems_per_second:,.0f} problems/s".format(**found),
             soft_wrap=True,
         )
 
     def _show_profile(self) -> None:
         from lengthwise.runs.costs import profile_steps
-        from lengthwise.runs.environment import choose_device
+        from lengthwise.runs.machine import choose_device
 
         configs = [self.config.changed(seed=self.config.seed + k) for k in range(self.members)]
         rows = profile_steps(configs, choose_device(self.device))

@@ -17,27 +17,6 @@ from lengthwise.report.tables import EXACT, MARKS, new_table, percent
 if TYPE_CHECKING:
     from lengthwise.runs.config import RunConfig
 
-INTRODUCTION = """\
-Will a transformer that learned arithmetic on numbers of 1 and 2 digits get 3 digits right? It depends on the task
-and on how positions are encoded, and theory says beforehand what it will do. Eight small models learn it now:
-addition, and addition modulo 36 and 35, in base 6 (36 divides a power of the base, 35 does not), and
-multiplication in base 4, with absolute positions (learned) and with relative ones (coupled). On two idle cores it
-takes about two and a half minutes."""
-
-CONCLUSION = f"""\
-A cell is what was measured, and in brackets what theory predicted, in % of right answers; – is no prediction.
-Upwards (the last length): absolute positions compute on the last two digits alone, so they fail unless the
-modulus makes the rest irrelevant. The last column is the paper's mark: ✓ generalizes to longer numbers, ✗ does
-not. A row holds if the model computes the predicted function on every length, on {100 * (1 - TOLERANCE):g} % of
-problems or more; it is undecided where the count leaves that open, or where the model has not learned its own
-training domain to {100 * GATE:g} %. With relative positions theory predicts addition and the dividing modulus
-alone, and small models follow it less closely; the rest shows what came out.
-
-Next: lengthwise predict add%151 --train D4 --test B1..9      what a real model will do, in a second
-      lengthwise ask {{example}} "333 + 1"
-      lengthwise train add --train D4 --test D1..9 --size mini    the paper's own model (a GPU helps)
-      docs/theory.md says why."""
-
 FAMILIES = {"learned": "absolute", "coupled": "relative"}
 
 
@@ -51,21 +30,23 @@ class Demo:
     """Print the rows as JSON."""
 
     def run(self) -> None:
+        from lengthwise.recipes import catalogue
         from lengthwise.recipes.presets import demo_configs
         from lengthwise.records.view import RunView
         from lengthwise.report.page import Report
         from lengthwise.runs.launch import train
 
         console = Console(highlight=False, stderr=self.json)
-        console.print(INTRODUCTION, soft_wrap=True)
-        configs, start = demo_configs(), time.perf_counter()
+        configs, words, start = demo_configs(), catalogue()["demo"], time.perf_counter()
+        console.print(words["introduction"], soft_wrap=True)
         folders = train(configs, self.out, device="cpu", console=console)
         seconds = time.perf_counter() - start
         rows = [(config, RunView(folder).verdicts()) for config, folder in zip(configs, folders, strict=True)]
         if self.json:
             return print(json.dumps([row_json(config, verdicts) for config, verdicts in rows], indent=2))
         console.print(demo_table(rows))
-        console.print(CONCLUSION.format(example=folders[0].path), soft_wrap=True)
+        bounds = {"gate": 100 * GATE, "tolerated": 100 * (1 - TOLERANCE)}
+        console.print(words["conclusion"].format(example=folders[0].path, **bounds), soft_wrap=True)
         page = self.out / "report.html"
         Report.of([folder.path for folder in folders]).write(page)
         console.print(f"{seconds:.0f} s; run folders in {self.out}", soft_wrap=True)

@@ -57,7 +57,7 @@ class Evaluate:
             dependence=self.dependence,
             show_errors=self.show_errors,
         )
-        task = run.config.task_object
+        task = run.config.spec.task
         if self.json:
             content: dict[str, Any] = {
                 "records": [record.model_dump() for record in found.records],

@@ -91,14 +91,9 @@ class Predict:
         with progress_shown():
             positions = coverage(task, Domain.parse(self.train, self.base))
         if self.json:
+            sets = ("pairs", "carries", "outputs")
             rows = [
-                {
-                    "position": row.position,
-                    "pairs": sorted(row.pairs),
-                    "carries": sorted(row.carries),
-                    "outputs": sorted(row.outputs),
-                }
-                for row in positions
+                {"position": row.position, **{key: sorted(getattr(row, key)) for key in sets}} for row in positions
             ]
             return print(json.dumps(rows))
         return Console(highlight=False).print(coverage_table(positions, self.base))

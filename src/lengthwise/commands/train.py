@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 import tyro
 from rich.console import Console
@@ -27,14 +27,26 @@ class Start:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train:
+class Configured:
+    """What takes a config: its options start from a preset, a size and a task."""
+
+    config: Annotated[RunConfig, tyro.conf.arg(name="")]
+    start: Annotated[Start, tyro.conf.arg(name="")]
+
+    @classmethod
+    def defaults(cls, arguments: Sequence[str]) -> Self:
+        """These decide the defaults of the config, so they are parsed first."""
+        start, others = tyro.cli(Start, args=arguments, return_unknown_args=True, add_help=False)
+        return cls(config=preset(start.preset, _task(others), start.size), start=start)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Train(Configured):
     """Train a model into a run folder. The same command again resumes it, or shows its verdicts if it is done.
 
     Example: lengthwise train add --train D4 --test D1..9 --size mini --seed 1
     """
 
-    config: Annotated[RunConfig, tyro.conf.arg(name="")]
-    start: Annotated[Start, tyro.conf.arg(name="")]
     out: Path = Path("runs")
     """Folder that holds the run folders."""
     name: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint=DEFAULT_NAME)] = None
@@ -47,11 +59,6 @@ class Train:
     """Print parameters, memory and time per step instead of training."""
     json: bool = False
     """Print the verdicts as JSON."""
-
-    @classmethod
-    def defaults(cls, arguments: Sequence[str]) -> "Train":
-        config, start = starting_config(arguments)
-        return cls(config=config, start=start)
 
     def run(self) -> None:
         from lengthwise.records.folder import RunFolder
@@ -98,18 +105,10 @@ class Train:
             console.print(f"Trained on a fixed set: {counts_text(status['samples'])}")
 
     def _show_costs(self) -> None:
-        from lengthwise.runs.costs import costs
+        from lengthwise.runs.costs import costs, costs_text
 
         found = costs(self.config, self.device)
-        if self.json:
-            return print(json.dumps(asdict(found), indent=2))
-        return print(found.as_text())
-
-
-def starting_config(arguments: Sequence[str]) -> tuple[RunConfig, Start]:
-    """The defaults of a config follow from preset, size and task, so these are parsed first."""
-    start, others = tyro.cli(Start, args=arguments, return_unknown_args=True, add_help=False)
-    return preset(start.preset, _task(others), start.size), start
+        return print(json.dumps(found, indent=2) if self.json else costs_text(found))
 
 
 def _task(words: Sequence[str]) -> str:

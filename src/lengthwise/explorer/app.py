@@ -18,9 +18,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from lengthwise.errors import InputError
-from lengthwise.explorer import models, runs, schema
-from lengthwise.explorer.bounds import RefusedError
+from lengthwise.explorer import models, queries, runs
 from lengthwise.explorer.guard import Guard
+from lengthwise.explorer.queries import RefusedError
 from lengthwise.explorer.runs import Catalogue
 from lengthwise.explorer.workers import Workers, while_connected
 
@@ -35,7 +35,8 @@ DESCRIPTION = """\
 Predictions, trained models and run folders of lengthwise. All requests are GET. A request that is refused gets
 a 4xx status and says why: {"error", "field"}."""
 
-NoParameters = Annotated[schema.Query, Query()]
+NoParameters = Annotated[queries.Query, Query()]
+Reply = dict[str, Any]
 
 
 def create_app(roots: Sequence[Path], host: str = "127.0.0.1") -> FastAPI:
@@ -54,7 +55,7 @@ def create_app(roots: Sequence[Path], host: str = "127.0.0.1") -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
-        responses={status: {"model": schema.Refusal} for status in (404, 422, 429)},
+        responses={status: {"description": "Refused"} for status in (404, 422, 429)},
     )
     app.add_middleware(Guard, host=host)
     app.add_exception_handler(InputError, _refuse)
@@ -69,19 +70,26 @@ def create_app(roots: Sequence[Path], host: str = "127.0.0.1") -> FastAPI:
 def predict_routes(workers: Workers) -> APIRouter:
     router = APIRouter(tags=["predict"])
 
-    @router.get("/api/check", response_model=schema.Check)
-    async def check(request: Request, query: Annotated[schema.CheckQuery, Query()]) -> Any:
-        """Whether the other two would accept this, for a form that is being filled in. Never refuses."""
+    @router.get("/api/check")
+    async def check(request: Request, query: Annotated[queries.CheckQuery, Query()]) -> Reply:
+        """Whether the other two would accept this, for a form that is being filled in. Never refuses:
+        {"problem"} is null, or says {"error", "field"}."""
         return await while_connected(request, workers.call("check", **query.model_dump()))
 
-    @router.get("/api/explain", response_model=schema.Explanation)
-    async def explain(request: Request, query: Annotated[schema.ExplainQuery, Query()]) -> Any:
-        """Which function a model will learn, why, and an example: of operands a and b, or drawn."""
+    @router.get("/api/explain")
+    async def explain(request: Request, query: Annotated[queries.ExplainQuery, Query()]) -> Reply:
+        """Which function a model will learn on longer operands, as {"hypothesis", "headline", "formula"}, why, by
+        {"rule", "within_theorem", "generalizes"}, and {"example"}: of operands a and b, or drawn, its numbers text
+        in the task's base."""
         return await while_connected(request, workers.call("explain", **query.model_dump()))
 
-    @router.get("/api/predict", response_model=schema.Rows)
-    async def predict(request: Request, query: Annotated[schema.PredictQuery, Query()]) -> Any:
-        """The exact accuracy on each test domain; without `test`, on lengths 1 to five above the trained ones."""
+    @router.get("/api/predict")
+    async def predict(request: Request, query: Annotated[queries.PredictQuery, Query()]) -> Reply:
+        """The exact accuracy on each test domain; without `test`, on lengths 1 to five above the trained ones.
+
+        Rows are as `lengthwise predict --json` prints them; {"shown"} has as many digits as keep a percentage from
+        a false 0 or 100.
+        """
         return await while_connected(request, workers.call("predict", **query.model_dump()))
 
     return router
@@ -95,7 +103,7 @@ class QueuedProblem(NamedTuple):
 def ask_routes(catalogue: Catalogue) -> APIRouter:
     router, loaded, queue = APIRouter(tags=["ask"]), models.Models(), models.Queue()
 
-    async def queued(query: Annotated[schema.AskQuery, Query()]) -> AsyncIterator[QueuedProblem]:
+    async def queued(query: Annotated[queries.AskQuery, Query()]) -> AsyncIterator[QueuedProblem]:
         """A problem with its place in the queue, kept until the reply is sent."""
         run = await loaded.get(await run_in_threadpool(catalogue.model, query.model))
         from lengthwise.explorer.ask import read_problem
@@ -107,9 +115,9 @@ def ask_routes(catalogue: Catalogue) -> APIRouter:
     asked = Depends(queued)
 
     @router.get("/api/models")
-    def list_models(query: NoParameters) -> schema.ModelList:
+    def list_models(query: NoParameters) -> Reply:
         """Models that can be asked: shipped ones, and runs with a checkpoint."""
-        return schema.ModelList(models=[models.describe(*entry) for entry in catalogue.models().items()])
+        return {"models": [models.describe(*entry) for entry in catalogue.models().items()]}
 
     @router.get("/api/ask", response_class=StreamingResponse)
     async def ask(question: Annotated[QueuedProblem, asked]) -> StreamingResponse:
@@ -126,16 +134,25 @@ def ask_routes(catalogue: Catalogue) -> APIRouter:
         return StreamingResponse(lines(), media_type="application/x-ndjson")
 
     @router.get("/api/attention")
-    async def attention(request: Request, question: Annotated[QueuedProblem, asked]) -> schema.AttentionReply:
-        """What each token of the answer attended to when it was written."""
+    async def attention(request: Request, question: Annotated[QueuedProblem, asked]) -> Reply:
+        """What each token of the answer attended to when it was written.
+
+        {"tokens"} are all that was read and written, {"prompt_length"} of them read; {"places"} tells the operand
+        and significance of each digit read. {"layers"} has for each layer and each token of the answer the places
+        that the one that wrote it attends to, and how much, averaged over heads; faint attention is left out.
+        {"nothing"} is the attention that counts for nothing, on no token or too faint; null where all counts.
+        {"sharpest"} is the layer that attends to the fewest tokens. {"no_dependence"} says why /api/dependence
+        refuses this problem, where it does.
+        """
         from lengthwise.explorer.ask import attention
 
         await while_connected(request, question.ticket.turn.wait())
         return await while_connected(request, attention(question.problem))
 
     @router.get("/api/dependence")
-    async def dependence(request: Request, question: Annotated[QueuedProblem, asked]) -> schema.DependenceReply:
-        """Which digits of the operands change each token of the answer when they are replaced."""
+    async def dependence(request: Request, question: Annotated[QueuedProblem, asked]) -> Reply:
+        """Which digits of the operands change each token of the answer when they are replaced: {"causes"} has
+        for each digit, by {"operand", "significance"}, the share of replacements that change each token."""
         from lengthwise.explorer.ask import dependence
 
         await while_connected(request, question.ticket.turn.wait())
@@ -148,23 +165,25 @@ def runs_routes(catalogue: Catalogue, workers: Workers) -> APIRouter:
     router = APIRouter(tags=["runs"])
 
     @router.get("/api/runs")
-    def list_runs(query: NoParameters) -> schema.RunList:
-        """The run folders."""
+    def list_runs(query: NoParameters) -> Reply:
+        """The run folders, and how many more there are than are listed, {"left_out"}."""
         return catalogue.summaries()
 
     @router.get("/api/points")
-    def points(query: Annotated[schema.PointsQuery, Query()]) -> schema.Points:
-        """Loss and accuracy that a run has recorded since, for a picture that grows."""
+    def points(query: Annotated[queries.PointsQuery, Query()]) -> Reply:
+        """Loss and accuracy that a run has recorded since, for a picture that grows: {"points"}, and the
+        {"offset"} to ask for next. {"restarted"}: the records were cut since, forget the points before these."""
         return runs.points(catalogue.run(query.run), query.offset)
 
-    @router.get("/api/verdicts", response_model=schema.Judgement)
-    async def verdicts(request: Request, query: Annotated[schema.RunQuery, Query()]) -> Any:
-        """Prediction against measurement at the last step recorded."""
+    @router.get("/api/verdicts")
+    async def verdicts(request: Request, query: Annotated[queries.RunQuery, Query()]) -> Reply:
+        """Prediction against measurement at the last step recorded: {"verdicts"} as `lengthwise evaluate --json`
+        prints them, or {"why"} there are none yet."""
         path = await run_in_threadpool(catalogue.run, query.run)
         return await while_connected(request, workers.call("judge", path=str(path)))
 
     @router.get("/report", response_class=HTMLResponse)
-    async def report(request: Request, query: Annotated[schema.ReportQuery, Query()]) -> HTMLResponse:
+    async def report(request: Request, query: Annotated[queries.ReportQuery, Query()]) -> HTMLResponse:
         """The report on some runs, one file that can be kept."""
         paths = [str(await run_in_threadpool(catalogue.run, name)) for name in dict.fromkeys(query.run)]
         reply = await while_connected(request, workers.call("report", paths=paths))

@@ -20,7 +20,7 @@ from lengthwise.arithmetic import in_base
 from lengthwise.evaluation.anatomy import Layer, sharpest, watch
 from lengthwise.evaluation.decode import Reading, after_prompt, answer_tokens, decode, prepare, write
 from lengthwise.evaluation.score import right_answers
-from lengthwise.explorer.bounds import (
+from lengthwise.explorer.queries import (
     ANSWER_SECONDS,
     LEAST_ATTENTION,
     LOOK_SECONDS,
@@ -29,7 +29,6 @@ from lengthwise.explorer.bounds import (
     RefusedError,
     read_number,
 )
-from lengthwise.explorer.schema import AttentionReply, Cause, DependenceReply
 from lengthwise.runs.load import Run
 from lengthwise.tokens.digits import from_ints
 from lengthwise.tokens.layouts import A, B, C
@@ -124,14 +123,14 @@ async def answer_lines(problem: AskedProblem, waiting: AsyncIterator[dict[str, f
     """The problem, its place in the queue, the tokens of the answer as they are written, and whether
     it is right: a line of JSON each."""
     run, base, layout = problem.run, problem.run.config.base, problem.run.stack.layout
-    truth = run.compare(*problem.pair, run.config.task_object(*problem.pair))
+    truth = run.compare(*problem.pair, run.config.spec.task(*problem.pair))
     yield _line(
         problem={
             "prompt": layout.render(problem.reading.prompt[0, 0]),
             "truth": in_base(truth.truth, base),
             "hypothesis": None if truth.hypothesis is None else str(truth.hypothesis),
             "predicted": None if truth.predicted is None else in_base(truth.predicted, base),
-            "last_digit_first": run.config.resolved_layout != "plain",
+            "last_digit_first": run.config.spec.layout != "plain",
         }
     )
     async for wait in waiting:
@@ -190,23 +189,23 @@ def _too_long(problem: AskedProblem, most: int) -> str:
     return f"{why}, and more than {most:,} tokens, read and written together, take too long here"
 
 
-async def attention(problem: AskedProblem) -> AttentionReply:
+async def attention(problem: AskedProblem) -> dict[str, Any]:
     """What each token of the answer attended to when it was written."""
     answer = await answer_within(problem, MAX_ATTENTION_TOKENS)
     layers = await run_in_threadpool(answer_attention, problem, answer)
     ids, texts = problem.sequence(answer)[0][0, 0].tolist(), problem.run.stack.layout.vocabulary.texts
     is_long = len(ids) > MAX_DEPENDENCE_TOKENS
-    return AttentionReply(
-        tokens=[texts[token] for token in ids],
-        prompt_length=problem.prompt_length,
-        places=problem.operand_places,
-        layers=[visible_weights(layer) for layer in layers],
-        nothing=[_on_nothing(layer) for layer in layers] if problem.run.config.model.place_attention else None,
+    return {
+        "tokens": [texts[token] for token in ids],
+        "prompt_length": problem.prompt_length,
+        "places": problem.operand_places,
+        "layers": [visible_weights(layer) for layer in layers],
+        "nothing": [_on_nothing(layer) for layer in layers] if problem.run.config.model.place_attention else None,
         # Shown first, as it shows which digits are read: the last layer's attention is often nearly even.
         # One layer for the whole answer, so that it stays while a reader goes from digit to digit.
-        sharpest=sharpest(layers),
-        no_dependence=_too_long(problem, MAX_DEPENDENCE_TOKENS) if is_long else None,
-    )
+        "sharpest": sharpest(layers),
+        "no_dependence": _too_long(problem, MAX_DEPENDENCE_TOKENS) if is_long else None,
+    }
 
 
 def answer_attention(problem: AskedProblem, answer: list[int]) -> list[Tensor]:
@@ -238,7 +237,7 @@ def visible_weights(weights: Tensor) -> list[list[tuple[int, float]]]:
     return rows
 
 
-async def dependence(problem: AskedProblem) -> DependenceReply:
+async def dependence(problem: AskedProblem) -> dict[str, Any]:
     """Which digits of the operands change each token of the answer when they are replaced.
 
     One cause for each digit of a and of b that is read, leading zeros included, the least significant first.
@@ -251,17 +250,16 @@ async def dependence(problem: AskedProblem) -> DependenceReply:
     with look_limit():
         batches = [batch async for batch in iterate_in_threadpool(_answers(problem.run, asked))]
     answers = (tokens for batch in batches for tokens in batch)
-    return DependenceReply(
-        causes=[
-            Cause(
-                operand=name,
-                significance=place + 1,
-                digit=in_base(_digit(problem, name, place), problem.run.config.base),
-                changes=_changed(answer, [next(answers) for _ in pairs]),
-            )
-            for (name, place), pairs in variants.items()
-        ]
-    )
+    causes = [
+        {
+            "operand": name,
+            "significance": place + 1,
+            "digit": in_base(_digit(problem, name, place), problem.run.config.base),
+            "changes": _changed(answer, [next(answers) for _ in pairs]),
+        }
+        for (name, place), pairs in variants.items()
+    ]
+    return {"causes": causes}
 
 
 def _digit(problem: AskedProblem, name: str, place: int) -> int:
@@ -294,7 +292,7 @@ def _written(run: Run, pairs: list[tuple[int, int]]) -> Tensor:
     a, b = (from_ints(list(numbers), layout.operand_width, base)[None] for numbers in zip(*pairs, strict=True))
     # Where there is no room for the truth, a part of it is as good a guess as any.
     room = base**layout.answer_width
-    guess = from_ints([run.config.task_object(*pair) % room for pair in pairs], layout.answer_width, base)[None]
+    guess = from_ints([run.config.spec.task(*pair) % room for pair in pairs], layout.answer_width, base)[None]
     wrong = ~right_answers(stack, (a, b), guess)[0]
     guessed = layout.encode(a, b, guess).spread()
     answers = after_prompt(guessed.ids, guessed.prompt_length, answer_tokens(layout))

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lengthwise.explorer.bounds import LOADED_MODELS, MAX_QUEUED_TOKENS, RefusedError
-from lengthwise.explorer.runs import one_line, read_config, setting
-from lengthwise.explorer.schema import ModelEntry
+from lengthwise.explorer.queries import LOADED_MODELS, MAX_QUEUED_TOKENS, RefusedError
+from lengthwise.explorer.runs import Entry, one_line, read_config, setting
 from lengthwise.shipped import shipped_models
 
 if TYPE_CHECKING:
@@ -18,6 +17,18 @@ if TYPE_CHECKING:
 
 FIRST_GUESS = 0.005
 """Seconds a token, until an answer has shown how long one takes."""
+
+
+class ModelEntry(Entry):
+    """A model that can be asked."""
+
+    shipped: bool
+    symbol: str = ""
+    trained_lengths: tuple[tuple[int, int], tuple[int, int]] = ((0, 0), (0, 0))
+    """The fewest and the most digits of a in training, and those of b."""
+    operand_digits: int = 0
+    """The longest operand it accepts."""
+    headline: str = ""
 
 
 def describe(name: str, path: Path) -> ModelEntry:

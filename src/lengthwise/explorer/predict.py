@@ -10,7 +10,7 @@ from typing import Any
 from lengthwise.arithmetic import Domain, Task, default_test, in_base, pair_length, parse_test_domains
 from lengthwise.arithmetic.task import MAX_BASE, MIN_BASE
 from lengthwise.errors import InputError
-from lengthwise.explorer.bounds import (
+from lengthwise.explorer.queries import (
     MAX_DIGITS,
     MAX_MODULUS,
     MAX_PRODUCT_MODULUS,
@@ -28,6 +28,8 @@ from lengthwise.theory.rules import Case, find_rule
 
 EXAMPLE_BEYOND = 2
 """How many digits an example is longer than training."""
+
+NOT_SHOWN = ("alternatives", "unseen_pairs")
 
 _LENGTHS = re.compile(r"[DB](\d+)(?:\.\.(\d+))?|(\d+)(?:\.\.(\d+))?x(\d+)")
 
@@ -72,7 +74,8 @@ def predict_rows(*, test: str, **setting: str) -> dict[str, Any]:
     domains = _test_domains(spec, test)
     predictions = predict(spec.task, spec.train, domains, encoding=spec.encoding, layout=spec.layout)
     rows = [
-        {**row.as_json(), "length": row.domain.length, "shown": percent(row.accuracy, EXACT)}
+        {key: value for key, value in row.as_json().items() if key not in NOT_SHOWN}
+        | {"length": row.domain.length, "shown": percent(row.accuracy, EXACT)}
         for row in predictions.rows
     ]
     return {**predictions.as_json(), "trained_length": spec.train.length, "rows": rows}

@@ -8,13 +8,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import ConfigDict, Field, PositiveInt
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
 from lengthwise.arithmetic.domain import MAX_LENGTH
 from lengthwise.config import Config
 from lengthwise.errors import InputError
-from lengthwise.explorer.bounds import MAX_FILE_BYTES, MAX_LISTED, MAX_TEXT, RECORD_BYTES, RefusedError
-from lengthwise.explorer.schema import Point, Points, RunList, RunSummary
+from lengthwise.explorer.queries import MAX_FILE_BYTES, MAX_LISTED, MAX_TEXT, RECORD_BYTES, RefusedError
 from lengthwise.records.files import printable
 from lengthwise.records.folder import CONFIG, STATUS, RunFolder, RunSource
 from lengthwise.records.packed import is_packed, open_run, packed_runs
@@ -30,6 +29,32 @@ DEFAULT_ROOTS = (Path("runs"), Path("results"))
 """Where runs are unless someone says otherwise. Nobody named these, so they may be missing."""
 
 LOSS, EXACT = "train_loss", "exact"
+
+
+class Entry(BaseModel):
+    """A run folder in a list, as its config describes it."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    name: str
+    error: str | None = None
+    """What is wrong with a folder that cannot be read; all else is then empty."""
+    task: str = ""
+    base: int = 10
+    train: str = ""
+    encoding: str = ""
+    layout: str = ""
+    seed: int = 0
+
+
+class RunEntry(Entry):
+    status: str | None = None
+    steps: int = 0
+    tests: tuple[str, ...] = ()
+    group: str = ""
+    """Equal for runs that differ in their seed alone."""
+    records_size: int = 0
+    has_model: bool = False
 
 
 class Catalogue:
@@ -72,9 +97,9 @@ class Catalogue:
     def model(self, name: str) -> Path:
         return _listed(self.models(), name, "model")
 
-    def summaries(self) -> RunList:
+    def summaries(self) -> dict[str, Any]:
         runs, left_out = self.listed()
-        return RunList(runs=[summary(name, path) for name, path in runs.items()], left_out=left_out)
+        return {"runs": [summary(name, path) for name, path in runs.items()], "left_out": left_out}
 
 
 def _is_folder(path: Path) -> bool:
@@ -179,14 +204,14 @@ def _status(run: RunSource) -> str | None:
     return run.status()
 
 
-def summary(name: str, path: Path) -> RunSummary:
+def summary(name: str, path: Path) -> RunEntry:
     """What a run folder says of itself, or what is wrong with it."""
     from lengthwise.records.view import RunView
 
     try:
         config, run = read_config(path), open_run(path)
         view = RunView(run)
-        return RunSummary(
+        return RunEntry(
             name=name,
             **setting(view),
             status=_status(run),
@@ -197,7 +222,7 @@ def summary(name: str, path: Path) -> RunSummary:
             has_model=run.has_model,
         )
     except Exception as error:  # one broken folder must not take the list with it
-        return RunSummary(name=name, error=f"cannot be read: {one_line(error)}")
+        return RunEntry(name=name, error=f"cannot be read: {one_line(error)}")
 
 
 def setting(view: "RunView") -> dict[str, Any]:
@@ -211,7 +236,7 @@ def one_line(error: Exception) -> str:
     return why if len(why) <= MAX_TEXT else f"{why[:MAX_TEXT]}…"
 
 
-def points(path: Path, offset: int) -> Points:
+def points(path: Path, offset: int) -> dict[str, Any]:
     """Loss and accuracy against truth in the records after `offset`, whole lines alone.
 
     A resumed run may have cut its records: then everything is read again from the start.
@@ -225,16 +250,16 @@ def points(path: Path, offset: int) -> Points:
         raise RefusedError(f"cannot read the records of {run.name}: {error.strerror}") from None
     whole = content[: content.rfind(b"\n") + 1]
     end = start + len(whole)
-    return Points(
-        points=[point for line in whole.splitlines() for point in _points(line)],
-        restarted=start != offset,
-        offset=end,
-        more=bool(whole) and end < size,
-        status=_status(run),
-    )
+    return {
+        "points": [point for line in whole.splitlines() for point in _points(line)],
+        "restarted": start != offset,
+        "offset": end,
+        "more": bool(whole) and end < size,
+        "status": _status(run),
+    }
 
 
-def _points(line: bytes) -> Iterator[Point]:
+def _points(line: bytes) -> Iterator[dict[str, Any]]:
     try:
         record = Record.model_validate_json(line)
     except ValueError:
@@ -245,7 +270,7 @@ def _points(line: bytes) -> Iterator[Point]:
     share = None if record.correct is None else record.correct / record.total
     value = {LOSS: record.value, EXACT: share}.get(record.metric)
     if value is not None and math.isfinite(value):
-        yield Point(step=record.step, domain=record.domain, metric=record.metric, value=value)
+        yield {"step": record.step, "domain": record.domain, "metric": record.metric, "value": value}
 
 
 def judge(*, path: str) -> dict[str, Any]:

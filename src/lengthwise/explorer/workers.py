@@ -17,7 +17,7 @@ import anyio
 from anyio import to_process
 
 from lengthwise.errors import InputError
-from lengthwise.explorer.bounds import WAIT_SECONDS, WORK_SECONDS, RefusedError
+from lengthwise.explorer.queries import WAIT_SECONDS, WORK_SECONDS, RefusedError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -38,7 +38,7 @@ class Workers:
 
     async def start(self) -> None:
         """Have the processes ready that a page needs first."""
-        from lengthwise.explorer.schema import CheckQuery, PredictQuery
+        from lengthwise.explorer.queries import CheckQuery, PredictQuery
 
         await asyncio.gather(
             self.call("check", **CheckQuery().model_dump()), self.call("predict", **PredictQuery().model_dump())

@@ -24,7 +24,7 @@ SIZES: Mapping[str, Mapping[str, int]] = MappingProxyType(
 )
 
 MAX_LAYERS, MAX_WIDTH = 1_000, 2**16
-"""Far above what trains here; memory sets its own bound (runs/memory.py)."""
+"""Far above what trains here; memory sets its own bound (runs/machine.py)."""
 
 LEAST_POSITION_HEAD_WIDTH = 6
 """Entries of a position-only head: two pairs that do not turn and one that does."""

@@ -4,9 +4,8 @@ sets that show too little, packing, what answer digits depend on, and regulariza
 import random
 
 from lengthwise.recipes import paper
-from lengthwise.recipes.claims import OPPOSITE, Words, each, last, others
 from lengthwise.recipes.presets import Setting, Tuning, fast, full_scale, small
-from lengthwise.recipes.recipe import FRESH_SEED, FRESH_SEEDS, Recipe, Rows
+from lengthwise.recipes.recipe import FRESH_SEEDS, OPPOSITE, Recipe, Rows, Words, each, last, others
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import UNDECIDED, judge
 from lengthwise.records.view import RunView
@@ -166,27 +165,27 @@ def digits_that_matter(run: RunView) -> int:
     return next((k for k in range(1, n) if task.base**k % task.modulus == 0), n)
 
 
-QUESTIONS = Recipe("questions", question_rows, first_seed=FRESH_SEED)
-FIXED_SAMPLES = Recipe("fixed-samples", fixed_samples_rows, FRESH_SEEDS, FRESH_SEED)
-AS_PRINTED = Recipe("as-printed", as_printed_rows, first_seed=FRESH_SEED)
-COUNTEREXAMPLE = Recipe(
-    "counterexample",
-    counterexample_rows,
-    FRESH_SEEDS,
-    FRESH_SEED,
-    claims={
-        "counterexample": each(top_digit_stuck),
-        "B4": each(both_long_is_not_enough),
-        "capacity": each(all_lengths_learned),
-    },
+RECIPES = (
+    Recipe("questions", question_rows, FRESH_SEEDS[:1]),
+    Recipe("fixed-samples", fixed_samples_rows, FRESH_SEEDS),
+    Recipe("as-printed", as_printed_rows, FRESH_SEEDS[:1]),
+    Recipe(
+        "counterexample",
+        counterexample_rows,
+        FRESH_SEEDS,
+        claims={
+            "counterexample": each(top_digit_stuck),
+            "B4": each(both_long_is_not_enough),
+            "capacity": each(all_lengths_learned),
+        },
+    ),
+    Recipe("packing", packing_rows),
+    Recipe(
+        "dependence",
+        intervened_rows,
+        FRESH_SEEDS,
+        claims={"dependence": each(unread_digits_dead)},
+        claim_rows=paper.table_rows,
+    ),
+    Recipe("regularization", regularization_rows),
 )
-PACKING = Recipe("packing", packing_rows)
-DEPENDENCE = Recipe(
-    "dependence",
-    intervened_rows,
-    FRESH_SEEDS,
-    FRESH_SEED,
-    claims={"dependence": each(unread_digits_dead)},
-    claim_rows=paper.table_rows,
-)
-REGULARIZATION = Recipe("regularization", regularization_rows)

@@ -25,7 +25,7 @@ ROW = 288
 ATTENTION: dict[str, Any] = {"normalized_attention": True, "log_length_scale": True}
 MEASURED: dict[str, Any] = {"problems": 1_000, "interim_problems": 100}
 SETS = ("lopsided", "carry", "alternating")
-SEEDS, FIRST_SEED = 3, 61
+SEEDS = range(61, 64)
 """The claim is about every seed, so that one is not enough; lower ones were looked at while this was tuned."""
 
 
@@ -168,8 +168,10 @@ def upward_rows(setting: Setting) -> Rows:
     return {"upward-multiplication": run.changed(evaluation={"decoded": 100})}
 
 
-COUPLED_1000 = Recipe("coupled-1000", coupled_1000_rows, SEEDS, FIRST_SEED)
-COUPLED_200 = Recipe("coupled-200", coupled_200_rows, first_seed=FIRST_SEED)
-ABACUS_100 = Recipe("abacus-100", abacus_rows)
-LONG_ENCODINGS = Recipe("long-encodings", encodings_rows)
-MULTIPLICATION_UPWARD = Recipe("multiplication-upward", upward_rows, SEEDS, FIRST_SEED)
+RECIPES = (
+    Recipe("coupled-1000", coupled_1000_rows, SEEDS),
+    Recipe("coupled-200", coupled_200_rows, SEEDS[:1]),
+    Recipe("abacus-100", abacus_rows),
+    Recipe("long-encodings", encodings_rows),
+    Recipe("multiplication-upward", upward_rows, SEEDS),
+)

@@ -2,7 +2,10 @@
 
 A run belongs to a recipe by its row, ROW-sSEED. What is said of a recipe, and which functions of the report make
 its tables and figures, is in catalogue.toml: they are found when needed, so that recipes import no torch, no
-matplotlib and no polars.
+matplotlib and no polars. Of a claim every run is judged by itself, and a row's verdict counts its seeds.
+
+>>> str(Tally((HOLDS, FAILS, HOLDS))), str(Tally((HOLDS, UNDECIDED)))
+('holds in 2 of 3 seeds', 'holds in 1 of 2 seeds, 1 undecided')
 """
 
 import tomllib
@@ -12,15 +15,23 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
-from lengthwise.recipes.claims import Decide
 from lengthwise.recipes.presets import SCALES, Setting
+from lengthwise.records.schema import TRUTH, Record
+from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Measured, combined, judge, measured
 from lengthwise.records.view import RunView
 from lengthwise.runs.config import RunConfig
+from lengthwise.theory.predict import find_rule
 
 TUNING_SEED = 0
-FRESH_SEED, FRESH_SEEDS = 101, 3
-"""The paper's tables are reported on seeds that nothing was tuned on: 101 to 103 (docs/protocol.md)."""
+FRESH_SEEDS = range(101, 104)
+"""The paper's tables are reported on seeds that nothing was tuned on (docs/protocol.md)."""
+
+Words = list[str | None]
+"""A verdict on each thing that was looked at in a run."""
+Decide = Callable[[Sequence[RunView]], list[tuple[RunView, Words]]]
+"""From a recipe's runs those that decide a claim, each with its words."""
 
 Rows = dict[str, RunConfig]
 """What each row of a table or curve of a figure is called, and its config but for the seed."""
@@ -48,10 +59,8 @@ class Figure:
 class Recipe:
     name: str
     rows: RowsOf
-    seeds: int = 1
-    """How many at full scale, where none are asked for; in small, one."""
-    first_seed: int = 1
-    """Where lower ones were looked at in tuning too."""
+    seeds: range = range(1, 2)
+    """At full scale, where no number is asked for; in small, the first. Lower ones were looked at in tuning."""
     theorems: Claims = field(default_factory=dict[str, Decide])
     claims: Claims = field(default_factory=dict[str, Decide])
     claim_rows: RowsOf | None = None
@@ -86,7 +95,7 @@ class Recipe:
         return [figure for owner, figure in _figures() if owner == self.name]
 
     def usual_seeds(self, setting: Setting) -> int:
-        return 1 if setting.laptop else self.seeds
+        return 1 if setting.laptop else len(self.seeds)
 
     def runs(self, setting: Setting, seeds: int, only: Sequence[str] = ()) -> Rows:
         """Every row with `seeds` seeds from the first; 0 stands for the seed that is tuned on, alone."""
@@ -94,7 +103,8 @@ class Recipe:
         for name in only:
             if name not in rows:
                 raise InputError(f"recipe {self.name!r} has no row {name!r} (choose from {', '.join(rows)})")
-        numbers = range(self.first_seed, self.first_seed + seeds) if seeds else (TUNING_SEED,)
+        first = self.seeds[0]
+        numbers = range(first, first + seeds) if seeds else (TUNING_SEED,)
         return {f"{name}-s{seed}": rows[name].changed(seed=seed) for name in only or rows for seed in numbers}
 
 
@@ -124,3 +134,132 @@ def of_rows(rows: RowsOf, runs: Iterable[RunView]) -> list[RunView]:
     """The runs of these rows, in their order."""
     names = row_names(rows)
     return [run for run in runs if run.row in names]
+
+
+# --- claims ---------------------------------------------------------------------------------------------------
+
+OPPOSITE = {HOLDS: FAILS, FAILS: HOLDS, UNDECIDED: UNDECIDED}
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The verdicts of a row's seeds, in their order."""
+
+    words: tuple[str, ...]
+
+    def count(self, word: str) -> int:
+        return self.words.count(word)
+
+    @property
+    def holds(self) -> bool:
+        """In every seed."""
+        return {*self.words} == {HOLDS}
+
+    @property
+    def refuted(self) -> bool:
+        """It fails in some seed and holds in none."""
+        return FAILS in self.words and HOLDS not in self.words
+
+    @property
+    def counted(self) -> str:
+        """Of how many seeds it holds, and how many decide nothing."""
+        seeds = f"{self.count(HOLDS)} of {len(self.words)} seed{'' if len(self.words) == 1 else 's'}"
+        undecided = self.count(UNDECIDED)
+        return f"{seeds}, {undecided} undecided" if undecided else seeds
+
+    def __str__(self) -> str:
+        return f"holds in {self.counted}"
+
+
+def tally(words: Iterable[str | None]) -> Tally:
+    """Of one word a seed; a seed of which nothing was predicted decides nothing."""
+    return Tally(tuple(word or UNDECIDED for word in words))
+
+
+def each(words_on: Callable[[RunView], Words]) -> Decide:
+    """Every run decides by itself; one that has nothing to say of the claim is left out."""
+    return lambda runs: [(run, words) for run in runs if (words := words_on(run))]
+
+
+def as_predicted(run: RunView) -> Words:
+    """On every length that a theorem speaks of, whether the run computes the predicted function."""
+    return [verdict.word for verdict in run.verdicts() if verdict.prediction.within_theorem]
+
+
+def as_predicted_where(wanted: Callable[[RunView], bool]) -> Decide:
+    """The same of the runs that are wanted."""
+    return each(lambda run: as_predicted(run) if wanted(run) else [])
+
+
+def modulus_divides(run: RunView) -> bool:
+    """Whether the modulus divides base^n, n the longest length trained on."""
+    return run.spec.case(run.train).modulus_divides
+
+
+def agreements(run: RunView, reference: str = TRUTH) -> list[Measured]:
+    """On every longer length that was compared with it."""
+    found = (run.final_counts.get((str(domain), reference)) for domain in run.spec.longer())
+    return [counts for counts in found if counts is not None]
+
+
+def generalizes(run: RunView, reference: str = TRUTH) -> str:
+    """Whether a run is right, or answers as another reference does, on 99 % of every longer length."""
+    return combined(judge(counts, run.converged) for counts in agreements(run, reference)) or UNDECIDED
+
+
+def mark(run: RunView) -> bool | None:
+    """Table 1's: whether theory says that it generalizes to longer operands."""
+    return find_rule(run.spec.case(_longest(run))).generalizes
+
+
+def mark_verdict(run: RunView) -> str | None:
+    """On Table 1's mark; None where theory has none.
+
+    That a run does not generalize is no evidence by itself: where theory says what it computes instead, that
+    decides.
+    """
+    predicted = run.spec.predicted_hypothesis(_longest(run))
+    if mark(run) is None:
+        return None
+    if mark(run):
+        return generalizes(run)
+    return OPPOSITE[generalizes(run)] if predicted is None else generalizes(run, str(predicted))
+
+
+def _longest(run: RunView) -> Domain:
+    return max(run.tests, key=lambda domain: domain.length)
+
+
+def chains(run: RunView, wanted: Iterable[int], reference: str = TRUTH) -> Measured | None:
+    """Longer problems whose longest carry chain is one of these, all lengths together."""
+    names, domains = {f"chain:{k}" for k in wanted}, {str(domain) for domain in run.spec.longer()}
+    found = [
+        record
+        for record in run.at(run.last_step)
+        if record.metric in names and record.domain in domains and record.reference == reference
+    ]
+    if not found:
+        return None
+    correct = sum(record.correct or 0 for record in found)
+    return Measured(correct, sum(record.total for record in found), False)
+
+
+def chains_seen(run: RunView) -> Measured | None:
+    """Chains of up to n columns, as training has them."""
+    return chains(run, range(run.train.length + 1))
+
+
+def chains_unseen(run: RunView) -> Measured | None:
+    return chains(run, range(run.train.length + 1, _longest(run).length + 1))
+
+
+def others(counts: Measured | None) -> Measured | None:
+    """The problems that it does not count."""
+    if counts is None:
+        return None
+    return Measured(counts.total - counts.correct, counts.total, counts.enumerated)
+
+
+def last(run: RunView, wanted: Callable[[Record], bool]) -> list[Measured]:
+    """Counts of the last evaluation."""
+    return [measured(record) for record in run.at(run.last_step) if wanted(record)]

@@ -6,12 +6,17 @@ These experiments are ours, so they start from Muon and fresh problems whatever 
 from dataclasses import replace
 from typing import Any
 
-from lengthwise.recipes.claims import (
+from lengthwise.recipes.long_operands import POSITION_ONLY_TUNING, position_only
+from lengthwise.recipes.presets import SMALL_RELATIVE, Setting, Tuning, muon, small
+from lengthwise.recipes.recipe import (
     OPPOSITE,
     Decide,
+    Recipe,
+    Rows,
     Words,
     agreements,
     as_predicted,
+    as_predicted_where,
     chains_seen,
     chains_unseen,
     each,
@@ -21,9 +26,6 @@ from lengthwise.recipes.claims import (
     modulus_divides,
     others,
 )
-from lengthwise.recipes.long_operands import POSITION_ONLY_TUNING, position_only
-from lengthwise.recipes.presets import SMALL_RELATIVE, Setting, Tuning, muon, small
-from lengthwise.recipes.recipe import Recipe, Rows
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Measured, judge
 from lengthwise.records.view import RunView
 from lengthwise.runs.config import RunConfig
@@ -38,7 +40,7 @@ RELATIVE, LAPTOP_RELATIVE = (*DISTANCE, "abacus", "coupled"), ("rotary", "couple
 POSITION_ONLY = "coupled-by-place"
 OF_SUMS = (*RELATIVE, POSITION_ONLY)
 
-SEEDS = 3
+SEEDS = range(1, 4)
 # Attention that cannot grow too sharp carries further; nothing needs ignoring, so there is no dropout.
 SHAPE: dict[str, Any] = {"normalized_attention": True}
 LAPTOP_TRAINING: dict[str, Any] = {"steps": 1_200, "batch": 48, "learning_rate": 1e-3, "weight_decay": 0.1}
@@ -248,46 +250,39 @@ def raw_sums_wrong(run: RunView) -> Words:
 
 def _dividing(operation: str) -> Decide:
     """What the theorems on residues say where the modulus divides a power of the base."""
-
-    def words(run: RunView) -> Words:
-        return as_predicted(run) if modulus_divides(run) and run.task.operation == operation else []
-
-    return each(words)
+    return as_predicted_where(lambda run: modulus_divides(run) and run.task.operation == operation)
 
 
-TABLE1 = Recipe(
-    "table1",
-    table1_rows,
-    SEEDS,
-    claims={f"Table 1, {family}": _mark(family) for family in TABLE_1_ENCODINGS},
-)
-RELATIVE_ADDITION = Recipe(
-    "relative-addition",
-    addition_rows,
-    SEEDS,
-    theorems={"Theorem 3": each(as_predicted)},
-    claims={
-        "Theorem 3, bound": each(failures_are_rare),
-        "Theorem 3, seen chains": each(lambda run: [judge(chains_seen(run), run.converged)]),
-        "Theorem 3, longer chains": each(lambda run: [judge(others(chains_unseen(run)), run.converged)]),
-    },
-)
-JELASSI = Recipe(
-    "jelassi-5-20", jelassi_rows, SEEDS, claims={"Jelassi and others": each(lambda run: [generalizes(run)])}
-)
-MODULAR_RELATIVE = Recipe(
-    "modular-relative",
-    modular_rows,
-    SEEDS,
-    theorems={"Theorem 4, relative": _dividing("add"), "Theorem 7 (1), relative": _dividing("mul")},
-)
-MULTIPLICATION_RELATIVE = Recipe(
-    "multiplication-relative",
-    products_rows,
-    SEEDS,
-    claims={
-        "multiplication, steps": each(steps_right),
-        "multiplication, scratchpad": each(written_steps_suffice),
-        "multiplication, raw sums": each(raw_sums_wrong),
-    },
+RECIPES = (
+    Recipe("table1", table1_rows, SEEDS, claims={f"Table 1, {name}": _mark(name) for name in TABLE_1_ENCODINGS}),
+    Recipe(
+        "relative-addition",
+        addition_rows,
+        SEEDS,
+        theorems={"Theorem 3": each(as_predicted)},
+        claims={
+            "Theorem 3, bound": each(failures_are_rare),
+            "Theorem 3, seen chains": each(lambda run: [judge(chains_seen(run), run.converged)]),
+            "Theorem 3, longer chains": each(lambda run: [judge(others(chains_unseen(run)), run.converged)]),
+        },
+    ),
+    Recipe(
+        "jelassi-5-20", jelassi_rows, SEEDS, claims={"Jelassi and others": each(lambda run: [generalizes(run)])}
+    ),
+    Recipe(
+        "modular-relative",
+        modular_rows,
+        SEEDS,
+        theorems={"Theorem 4, relative": _dividing("add"), "Theorem 7 (1), relative": _dividing("mul")},
+    ),
+    Recipe(
+        "multiplication-relative",
+        products_rows,
+        SEEDS,
+        claims={
+            "multiplication, steps": each(steps_right),
+            "multiplication, scratchpad": each(written_steps_suffice),
+            "multiplication, raw sums": each(raw_sums_wrong),
+        },
+    ),
 )

@@ -23,7 +23,6 @@ from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Measured
-from lengthwise.records.view import RunView
 from lengthwise.theory.dependence import Matrix, dependence_matrix
 from lengthwise.theory.hypotheses import Hypothesis
 
@@ -177,14 +176,6 @@ def dependence_of(records: Iterable[Record], task: Task, hypothesis: Hypothesis 
     rows, length = map(max, zip(*counts, strict=True))
     measured = [[counts[i, j] for j in range(1, length + 1)] for i in range(1, rows + 1)]
     return Dependence(hypothesis, measured, _exact(task, hypothesis, length, rows))
-
-
-def run_dependence(view: RunView) -> Dependence:
-    """A run's own, after training."""
-    records = view.at(view.last_step)
-    length = max(domain.length for domain in view.tests)
-    domain = Domain.parse(f"D{length}", view.task.base)
-    return dependence_of(records, view.task, view.spec.predicted_hypothesis(domain))
 
 
 def _exact(task: Task, hypothesis: Hypothesis | None, length: int, rows: int) -> Matrix:

@@ -13,23 +13,12 @@ from lengthwise.records.packed import PackedRun
 from lengthwise.records.schema import Record
 from lengthwise.records.view import RunView
 
-RECORD_COLUMNS: dict[str, type[pl.DataType]] = {
-    "run": pl.String,
-    "seed": pl.Int64,
-    "step": pl.Int64,
-    "task": pl.String,
-    "base": pl.Int64,
-    "domain": pl.String,
-    "reference": pl.String,
-    "mode": pl.String,
-    "metric": pl.String,
-    "correct": pl.Int64,
-    "value": pl.Float64,
-    "total": pl.Int64,
-    "selection": pl.String,
-    "seen": pl.Float64,
+NUMBERS = {
+    **dict.fromkeys(("seed", "step", "base", "correct", "total"), pl.Int64),
+    **dict.fromkeys(("value", "seen"), pl.Float64),
 }
-assert [*RECORD_COLUMNS] == [*Record.model_fields], "a record's fields in their order"
+"""Columns that are no text."""
+RECORD_COLUMNS = {column: NUMBERS.get(column, pl.String) for column in Record.model_fields}
 
 FOLDER = "folder"
 """The name of the run folder: a record's `run` is the name that its folder had when it was measured."""
@@ -37,19 +26,8 @@ FOLDER = "folder"
 _RECORDS = TypeAdapter(list[Record])
 
 
-RUN_COLUMNS: dict[str, type[pl.DataType]] = {
-    "run": pl.String,
-    "recipe": pl.String,
-    "row": pl.String,
-    "seed": pl.Int64,
-    "task": pl.String,
-    "base": pl.Int64,
-    "train": pl.String,
-    "encoding": pl.String,
-    "layout": pl.String,
-    "positions": pl.String,
-    "question": pl.String,
-}
+_NAMED, _ASKED = ("run", "recipe", "row", "seed"), ("task", "base", "train", "encoding", "layout", "positions")
+RUN_COLUMNS = {column: NUMBERS.get(column, pl.String) for column in (*_NAMED, *_ASKED, "question")}
 MEASURED_COLUMNS = [column for column in RECORD_COLUMNS if column not in RUN_COLUMNS]
 
 

@@ -44,13 +44,6 @@ def clopper_pearson(correct: int, total: int, confidence: float = CONFIDENCE) ->
     return Interval(low, high)
 
 
-def interval(correct: int, total: int, enumerated: bool) -> Interval:
-    """A domain seen whole has no sampling error."""
-    if enumerated:
-        return Interval(correct / total, correct / total)
-    return clopper_pearson(correct, total)
-
-
 @dataclass(frozen=True, slots=True)
 class Measured:
     correct: int
@@ -63,11 +56,18 @@ class Measured:
 
     @property
     def interval(self) -> Interval:
-        return interval(self.correct, self.total, self.enumerated)
+        """A domain seen whole has no sampling error."""
+        if self.enumerated:
+            return Interval(self.share, self.share)
+        return clopper_pearson(self.correct, self.total)
 
     @property
     def perfect(self) -> bool:
         return self.correct == self.total
+
+
+Counts = Mapping[tuple[str, str], Measured]
+"""By domain and by what answers were compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +85,15 @@ class Verdict:
         return self.prediction.accuracy
 
 
-def gate_passed(accuracy: Measured) -> bool:
-    return accuracy.interval.low >= GATE
-
-
-def passes_gate(train: Domain, exact: Mapping[str, Measured]) -> bool:
-    """The gate, from exact match by domain: every length of the training domain passes.
+def passes_gate(train: Domain, exact: Counts) -> bool:
+    """Whether every length of the training domain passes the gate.
 
     Runs of a mixture that were recorded before version 0.2 may have the mixture alone: then it decides.
     """
     lengths = [str(part) for part in train.parts]
-    if not all(length in exact for length in lengths):
+    if not all((length, TRUTH) in exact for length in lengths):
         lengths = [str(train)]
-    return all(gate_passed(exact[length]) for length in lengths)
+    return all(exact[length, TRUTH].interval.low >= GATE for length in lengths)
 
 
 def judge(agreement: Measured | None, converged: bool) -> str | None:
@@ -126,37 +122,33 @@ def combined(words: Iterable[str | None]) -> str | None:
     return HOLDS if found == {HOLDS} else None
 
 
-def verdicts(predictions: Sequence[Prediction], train: Domain, records: Iterable[Record]) -> list[Verdict]:
+def verdicts(predictions: Sequence[Prediction], train: Domain, records: Sequence[Record]) -> list[Verdict]:
     """Verdicts from the records of one run at one step."""
-    counts = {
-        (r.domain, r.reference, r.metric): measured(r)
-        for r in records
-        if r.correct is not None and r.mode == "forced"
-    }
+    exact, coincides = counted(records), counted(records, "coincides")
 
-    def exact(domain: str, reference: str) -> Measured:
-        if (domain, reference, "exact") not in counts:
+    def found(domain: Domain, reference: str) -> Measured:
+        if (str(domain), reference) not in exact:
             raise InputError(f"the records hold no exact match of {domain} against {reference}: lines are missing")
-        return counts[domain, reference, "exact"]
+        return exact[str(domain), reference]
 
-    exact(str(train), TRUTH)
-    of_truth = {domain: count for (domain, *rest), count in counts.items() if rest == [TRUTH, "exact"]}
-    converged = passes_gate(train, of_truth)
+    found(train, TRUTH)
+    converged = passes_gate(train, exact)
     rows: list[Verdict] = []
     for prediction in predictions:
-        domain, reference = str(prediction.domain), str(prediction.hypothesis)
-        predicted = prediction.hypothesis is not None
-        agreement = exact(domain, reference) if predicted else None
-        rows.append(
-            Verdict(
-                prediction=prediction,
-                accuracy=exact(domain, TRUTH),
-                agreement=agreement,
-                coincides=counts.get((domain, reference, "coincides")),
-                word=judge(agreement, converged),
-            )
-        )
+        domain, reference = prediction.domain, str(prediction.hypothesis)
+        agreement = None if prediction.hypothesis is None else found(domain, reference)
+        beside = coincides.get((str(domain), reference))
+        rows.append(Verdict(prediction, found(domain, TRUTH), agreement, beside, judge(agreement, converged)))
     return rows
+
+
+def counted(records: Iterable[Record], metric: str = "exact") -> Counts:
+    """What teacher forcing counted, from the records of one run at one step."""
+    return {
+        (record.domain, record.reference): measured(record)
+        for record in records
+        if record.metric == metric and record.mode == "forced" and record.correct is not None
+    }
 
 
 def measured(record: Record) -> Measured:

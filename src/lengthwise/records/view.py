@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
@@ -12,24 +12,10 @@ from lengthwise.records.folder import RunSource
 from lengthwise.records.packed import open_run
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.spec import RunSpec, read_spec
-from lengthwise.records.verdicts import Measured, Verdict, measured, passes_gate, verdicts
+from lengthwise.records.verdicts import Counts, Verdict, counted, passes_gate, verdicts
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-class Measure(NamedTuple):
-    """What a record measures."""
-
-    metric: str
-    domain: str
-    reference: str
-    mode: str
-
-
-class Judged(NamedTuple):
-    step: int
-    verdicts: list[Verdict]
 
 
 @dataclass(frozen=True)
@@ -95,7 +81,7 @@ class RunView:
     def records(self) -> list[Record]:
         return self.source.records()
 
-    @property
+    @cached_property
     def last_step(self) -> int:
         if not self.records:
             raise InputError(f"{self.source.path} has no records yet")
@@ -105,46 +91,40 @@ class RunView:
         return [record for record in self.records if record.step == step]
 
     @cached_property
-    def by_measure(self) -> dict[Measure, dict[int, Record]]:
-        """What each thing that is measured came to at every step, steps in order."""
-        found: dict[Measure, dict[int, Record]] = {}
+    def _histories(self) -> dict[tuple[str, str, str], dict[int, Record]]:
+        found: dict[tuple[str, str, str], dict[int, Record]] = {}
         for record in sorted(self.records, key=lambda record: record.step):
-            # Of two evaluations at one step the later one counts: after training more problems are taken.
-            measure = Measure(record.metric, record.domain, record.reference, record.mode)
-            found.setdefault(measure, {})[record.step] = record
+            if record.mode == "forced":
+                # Of two evaluations at one step the later one counts: after training more problems are taken.
+                key = record.metric, record.domain, record.reference
+                found.setdefault(key, {})[record.step] = record
         return found
 
     def history(self, metric: str, domain: Domain | str, reference: str = TRUTH) -> dict[int, Record]:
-        """One thing, measured by teacher forcing, at every step."""
-        return self.by_measure.get(Measure(metric, str(domain), reference, "forced"), {})
+        """One thing, measured by teacher forcing, at every step, steps in order."""
+        return self._histories.get((metric, str(domain), reference), {})
 
     @cached_property
-    def final_counts(self) -> dict[tuple[str, str], Measured]:
+    def final_counts(self) -> Counts:
         """Exact match after training, by domain and by what it was compared with."""
-        return {
-            (record.domain, record.reference): measured(record)
-            for record in self.at(self.last_step)
-            if record.metric == "exact" and record.mode == "forced" and record.correct is not None
-        }
+        return counted(self.at(self.last_step))
 
     @property
     def converged(self) -> bool:
         """Whether it passed the gate of verdicts, after training."""
-        return self.converged_at(self.last_step)
+        return passes_gate(self.train, self.final_counts)
 
     def converged_at(self, step: int) -> bool:
         """Whether it had passed the gate of verdicts by that evaluation."""
-        lengths = [str(self.train), *map(str, self.train.parts)]
-        histories = {length: self.history("exact", length) for length in lengths}
-        exact = {length: measured(steps[step]) for length, steps in histories.items() if step in steps}
-        return passes_gate(self.train, exact)
+        return passes_gate(self.train, counted(self.at(step)))
 
-    def last_whole(self) -> Judged:
-        """The last evaluation that is whole: one that is being written, or was cut short, cannot be judged."""
+    def last_whole(self) -> tuple[int, list[Verdict]]:
+        """The verdicts of the last evaluation that is whole, and its step: one that is being written, or was cut
+        short, cannot be judged."""
         why = "nothing measured yet"
         for step in sorted({record.step for record in self.records}, reverse=True):
             try:
-                return Judged(step, verdicts(self.spec.predictions(), self.train, self.at(step)))
+                return step, verdicts(self.spec.predictions(), self.train, self.at(step))
             except InputError as error:
                 why = str(error)
         raise InputError(why)

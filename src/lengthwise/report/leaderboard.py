@@ -5,7 +5,7 @@ from statistics import fmean
 
 from lengthwise.arithmetic import Domain
 from lengthwise.recipes import Recipe, of_rows
-from lengthwise.recipes.claims import Tally, generalizes, mark, mark_verdict, tally
+from lengthwise.recipes.recipe import Tally, generalizes, mark, mark_verdict, tally
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection, group_by
 from lengthwise.report.formats import TextTable, text_table

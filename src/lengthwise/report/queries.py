@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from lengthwise.arithmetic import Domain
-from lengthwise.recipes import Recipe, row_names
+from lengthwise.recipes import Recipe
+from lengthwise.recipes.recipe import row_names
 from lengthwise.records.analysis import dependence_of
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import Measured

@@ -9,7 +9,7 @@ import polars as pl
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.recipes import Recipe, of_rows
-from lengthwise.recipes.claims import chains_seen, chains_unseen, generalizes, others, tally
+from lengthwise.recipes.recipe import chains_seen, chains_unseen, generalizes, others, tally
 from lengthwise.recipes.relative import has_steps, step_counts
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import FAILS, HOLDS, Measured, combined, judge

@@ -6,7 +6,7 @@ from pathlib import Path
 from jinja2 import ChainableUndefined, Environment, PackageLoader, Template
 
 from lengthwise.recipes import RECIPES, Figure, Recipe, catalogue, of_rows
-from lengthwise.recipes.claims import Decide, modulus_divides, tally
+from lengthwise.recipes.recipe import Decide, modulus_divides, tally
 from lengthwise.records.verdicts import FAILS, GATE, HOLDS, TOLERANCE, UNDECIDED, combined
 from lengthwise.report.collection import Collection
 from lengthwise.report.formats import TextTable, markdown, text_table

@@ -11,7 +11,7 @@ from lengthwise.evaluation.subject import Member, Subject
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import find_encoding
 from lengthwise.runs.config import RunConfig
-from lengthwise.runs.memory import FLOAT, SMALLER_MODEL, parameter_count, refuse_beyond, training_memory
+from lengthwise.runs.machine import FLOAT, SMALLER_MODEL, parameter_count, refuse_beyond, training_memory
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.tokens.counter import derive
 from lengthwise.tokens.fixed import FixedSet
@@ -45,8 +45,8 @@ class Stack(Subject):
             Member(
                 run=name,
                 seed=config.seed,
-                task=config.task_object,
-                train=config.train_domain,
+                task=config.spec.task,
+                train=config.spec.train,
                 step=step,
                 draws=step * config.training.batch * per_row,
                 data=config.data,
@@ -108,8 +108,8 @@ def training_data(stack: Stack, rows: int) -> TrainingData:
     layout = training_layout(config, stack.layout)
     there = position_rows(config, positions_needed(config, stack.layout))
     return TrainingData(
-        [Stream(c.seed, c.train_domain) for c in stack.configs],
-        [c.task_object for c in stack.configs],
+        [Stream(c.seed, c.spec.train) for c in stack.configs],
+        [c.spec.task for c in stack.configs],
         layout,
         stack.encoding,
         config=config.data,
@@ -124,7 +124,7 @@ def fixed_set(config: RunConfig) -> FixedSet | None:
     samples, mode = config.data.samples, config.data.sampling
     if samples is None:
         return None
-    return FixedSet(config.train_domain, samples, seed=config.seed, width=config.operand_width, mode=mode)
+    return FixedSet(config.spec.train, samples, seed=config.seed, width=config.operand_width, mode=mode)
 
 
 def sample_counts(fixed: FixedSet) -> dict[str, tuple[int, int]]:
@@ -139,20 +139,20 @@ def tokens_per_step(stack: Stack) -> int:
 
 
 def evaluation_layout(config: RunConfig) -> Layout:
-    return build_layout(config.resolved_layout, config.task_object, config.operand_width, config.answer_width)
+    return build_layout(config.spec.layout, config.spec.task, config.operand_width, config.answer_width)
 
 
 def training_layout(config: RunConfig, layout: Layout) -> Layout:
     """A layout whose problems differ in length has no room in training for more than is trained on."""
     if layout.fixed_width:
         return layout
-    return build_layout(config.resolved_layout, config.task_object, *_training_widths(config))
+    return build_layout(config.spec.layout, config.spec.task, *_training_widths(config))
 
 
 def _training_widths(config: RunConfig) -> tuple[int, int]:
     """Digits of the longest operand and answer of training."""
-    domain, task = config.train_domain, config.task_object
-    if layout_facts(config.resolved_layout).levels_answers:
+    domain, task = config.spec.train, config.spec.task
+    if layout_facts(config.spec.layout).levels_answers:
         # As wide as evaluation writes them, also where one operand is short throughout training.
         return domain.length, min(task.answer_digits(domain.length), config.answer_width)
     return domain.length, domain.answer_digits(task)
@@ -181,11 +181,11 @@ def stack_key(config: RunConfig) -> str:
     Where problems differ in length, the longest ones of training have to be as long too; where the task decides
     what is written, as intermediate steps or zeros above an answer, it is the same.
     """
-    content, facts = config.model_dump(mode="json"), layout_facts(config.resolved_layout)
+    content, facts = config.model_dump(mode="json"), layout_facts(config.spec.layout)
     own = {
         "task": config.task if facts.with_steps or facts.levels_answers else "",
         "train": "" if facts.fixed_width else _training_widths(config),
-        "test": [str(domain) for domain in config.test_domains],
+        "test": [str(domain) for domain in config.spec.tests],
         "seed": 0,
     }
     widths = {"operand_width": config.operand_width, "answer_width": config.answer_width}

@@ -1,7 +1,7 @@
 """The complete config of a run, re-runnable from its JSON.
 
 >>> config = RunConfig(task="add%101", train="D4", test="B5..7")
->>> config.name, config.resolved_layout, [str(d) for d in config.test_domains]
+>>> config.name, config.spec.layout, [str(d) for d in config.spec.tests]
 ('add-mod-101-D4-learned-s0', 'padded', ['B5', 'B6', 'B7'])
 """
 
@@ -12,7 +12,6 @@ from typing import Annotated, Any, Self
 import tyro
 from pydantic import Field, model_validator
 
-from lengthwise.arithmetic import Domain, Task
 from lengthwise.config import Config
 from lengthwise.errors import InputError
 from lengthwise.evaluation.config import EvaluationConfig
@@ -59,7 +58,7 @@ class RunConfig(Config):
     @model_validator(mode="after")
     def _everything_reads(self) -> Self:
         """Bad names and domains are refused when a config is made, not when it is used."""
-        widest = max([self.train_domain.length, *(d.length for d in self.test_domains)])
+        widest = max([self.spec.train.length, *(d.length for d in self.spec.tests)])
         if self.operand_width < widest:
             raise InputError(
                 f"operand_width {self.operand_width} is less than the longest operand (must be {widest} or more)"
@@ -70,8 +69,8 @@ class RunConfig(Config):
                 f"answer_width {self.data.answer_width} is too narrow for {self.task} with operands of up to "
                 f"{self.operand_width} digits (must be {needed} or more)"
             )
-        check_layout(self.resolved_layout, self.task_object, self.encoding)
-        self.evaluation.check(self.task_object)
+        check_layout(self.spec.layout, self.spec.task, self.encoding)
+        self.evaluation.check(self.spec.task)
         return self
 
     @cached_property
@@ -80,29 +79,8 @@ class RunConfig(Config):
         return RunSpec.of(self.model_dump(mode="json"))
 
     @property
-    def task_object(self) -> Task:
-        return self.spec.task
-
-    @property
-    def train_domain(self) -> Domain:
-        return self.spec.train
-
-    @property
-    def test_domains(self) -> list[Domain]:
-        return [*self.spec.tests]
-
-    @property
-    def measured_domains(self) -> list[Domain]:
-        return self.spec.measured_domains()
-
-    @property
-    def resolved_layout(self) -> str:
-        return self.spec.layout
-
-    @property
     def operand_width(self) -> int:
-        longest = max(domain.length for domain in self.measured_domains)
-        return self.data.operand_width or longest
+        return self.data.operand_width or max(domain.length for domain in self.spec.measured_domains())
 
     @property
     def answer_width(self) -> int:
@@ -112,16 +90,16 @@ class RunConfig(Config):
     def _longest_answer(self) -> int:
         """Its digits. Where one operand is short in all domains, and no other problems are asked, these are fewer
         than two operands of that width may give. Steps before the answer are always as many as these need."""
-        with_steps = layout_facts(self.resolved_layout).with_steps
+        with_steps = layout_facts(self.spec.layout).with_steps
         if with_steps or self.data.operand_width is not None or self.evaluation.leaves_domains:
-            return self.task_object.answer_digits(self.operand_width)
-        return max(domain.answer_digits(self.task_object) for domain in self.measured_domains)
+            return self.spec.task.answer_digits(self.operand_width)
+        return max(domain.answer_digits(self.spec.task) for domain in self.spec.measured_domains())
 
     @property
     def name(self) -> str:
         """A folder name that says what the run is."""
         base = "" if self.base == 10 else f"-base{self.base}"
-        natural = self.resolved_layout == encoding_facts(self.encoding).layout
+        natural = self.spec.layout == encoding_facts(self.encoding).layout
         written = self.encoding if natural else f"{self.encoding}-{self.layout}"
         words = f"{self.task.replace('%', '-mod-')}-{self.train}{base}-{written}-s{self.seed}"
         return re.sub(r"[^A-Za-z0-9.+=-]+", "_", words)

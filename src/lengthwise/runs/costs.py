@@ -5,9 +5,9 @@ own ceilings: a rate is also given as a share of the rate that the model's matri
 the fastest that this device was seen to multiply matrices in the same run.
 """
 
+import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -25,45 +25,31 @@ from lengthwise.runs.build import (
     training_steps,
 )
 from lengthwise.runs.config import RunConfig
-from lengthwise.runs.environment import choose_device, memory_errors_explained, wait_for
 from lengthwise.runs.evaluate import Assessment, domain_rows
+from lengthwise.runs.machine import choose_device, memory_errors_explained, wait_for
 from lengthwise.training.steps import Steps
 from lengthwise.training.trainer import Trainer
 
-WARM_UP, TIMED = 2, 5
-ID_BYTES = 8
+TIMED = 5
+"""How often short work is done each time the clock is read."""
+ID_BYTES, DRAWN = 8, 1 << 14
 SLOWER = 0.9
 """A share of the ceiling that is below this much of an earlier one is called slower: less is noise."""
 
 
-@dataclass(frozen=True)
-class Costs:
-    parameters: int
-    tokens_per_problem: int
-    state_bytes: int
-    """Weights, gradients and the optimizer's averages."""
-    activation_bytes: int
-    """What the forward pass keeps for the backward pass."""
-    seconds_per_step: float
-    steps: int
-    device: str
-    samples: dict[str, tuple[int, int]] | None = None
-    """Where the problems are a fixed set: by part, how many are trained on and how many held out."""
-
-    def as_text(self) -> str:
-        total = self.seconds_per_step * self.steps
-        samples = [] if self.samples is None else [f"samples         {counts_text(self.samples)}"]
-        return "\n".join(
-            [
-                f"parameters      {self.parameters:,}",
-                f"tokens/problem  {self.tokens_per_problem}",
-                f"memory          {_megabytes(self.state_bytes)} for weights, gradients and optimizer, "
-                f"{_megabytes(self.activation_bytes)} for activations",
-                f"time            {1000 * self.seconds_per_step:.1f} ms per step on {self.device}, "
-                f"{duration(total)} for {self.steps:,} steps without evaluations",
-                *samples,
-            ]
-        )
+def costs_text(costs: Mapping[str, Any]) -> str:
+    total = costs["seconds_per_step"] * costs["steps"]
+    lines = {
+        "parameters": f"{costs['parameters']:,}",
+        "tokens/problem": f"{costs['tokens_per_problem']}",
+        "memory": f"{_megabytes(costs['state_bytes'])} for weights, gradients and optimizer, "
+        f"{_megabytes(costs['activation_bytes'])} for activations",
+        "time": f"{1000 * costs['seconds_per_step']:.1f} ms per step on {costs['device']}, "
+        f"{duration(total)} for {costs['steps']:,} steps without evaluations",
+    }
+    if costs["samples"] is not None:
+        lines["samples"] = counts_text(costs["samples"])
+    return "\n".join(f"{name:<15} {text}" for name, text in lines.items())
 
 
 def duration(seconds: float) -> str:
@@ -78,23 +64,29 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3_600:.1f} hours" if seconds < 172_800 else f"{seconds / 86_400:.1f} days"
 
 
-def costs(config: RunConfig, device: str) -> Costs:
+def costs(config: RunConfig, device: str) -> dict[str, Any]:
+    """What `train --dry-run --json` prints.
+
+    The state is weights, gradients and the optimizer's averages; activations are what the forward pass keeps for
+    the backward pass. Where problems are a fixed set, `samples` says by part how many are trained on and how many
+    held out.
+    """
     with memory_errors_explained(1):
         check_memory([config], choose_device(device))
         stack = build([config], choose_device(device))
         steps = training_steps(stack, plain=True)
         state = Trainer(stack.model, steps, config.training).state()
         fixed = fixed_set(config)
-        return Costs(
-            parameters=stack.model.parameter_count(),
-            tokens_per_problem=training_layout(config, stack.layout).length,
-            state_bytes=_bytes(stack.model.parameters()) + _bytes(state.values()),
-            activation_bytes=_activation_bytes(stack.model, steps),
-            seconds_per_step=_seconds_per_step(steps, stack.device),
-            steps=config.training.steps,
-            device=stack.device.type,
-            samples=None if fixed is None else sample_counts(fixed),
-        )
+        return {
+            "parameters": stack.model.parameter_count(),
+            "tokens_per_problem": training_layout(config, stack.layout).length,
+            "state_bytes": _bytes(stack.model.parameters()) + _bytes(state.values()),
+            "activation_bytes": _activation_bytes(stack.model, steps),
+            "seconds_per_step": _seconds_each(lambda: steps.take(0, [0.0]), stack.device, at_once=TIMED),
+            "steps": config.training.steps,
+            "device": stack.device.type,
+            "samples": None if fixed is None else sample_counts(fixed),
+        }
 
 
 def counts_text(counts: Mapping[str, tuple[int, int]]) -> str:
@@ -125,18 +117,21 @@ def _activation_bytes(model: GPT, steps: Steps) -> int:
     return sum(saved.values())
 
 
-def _seconds_per_step(steps: Steps, device: torch.device) -> float:
-    steps.take(0, [0.0] * WARM_UP)
-    return _seconds(lambda: steps.take(WARM_UP, [0.0] * TIMED), device) / TIMED
-
-
-def _seconds(work: Callable[[], object], device: torch.device) -> float:
-    """How long work takes, the device's part included."""
+def _seconds_each(
+    work: Callable[[], object], device: torch.device, seconds: float = 0.0, *, at_once: int = 1
+) -> float:
+    """How long work takes, the device's part included: the mean over at least these seconds, after a warm-up. The
+    clock waits for the device once in `at_once` times."""
+    for _ in range(at_once):
+        work()
     wait_for(device)
-    start = time.perf_counter()
-    work()
-    wait_for(device)
-    return time.perf_counter() - start
+    start, done = time.perf_counter(), 0
+    while done == 0 or time.perf_counter() - start < seconds:
+        for _ in range(at_once):
+            work()
+        done += at_once
+        wait_for(device)
+    return (time.perf_counter() - start) / done
 
 
 def _megabytes(count: int) -> str:
@@ -146,45 +141,12 @@ def _megabytes(count: int) -> str:
 # --- benchmarks ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Ceilings:
-    """What the device can do at best."""
+def bench(config: RunConfig, device: torch.device, *, members: int, seconds: float = 3.0) -> dict[str, Any]:
+    """Measure one config alone and as a stack of `members` that differ in their seeds.
 
-    device: str
-    products_per_second: float
-    """Floating-point operations of a large matrix product, in the dtype that training uses."""
-    bytes_per_second: float
-    """Bytes read and written by a large copy."""
-
-
-@dataclass(frozen=True)
-class TrainingRate:
-    members: int
-    steps_per_second: float
-    model_steps_per_second: float
-    share_of_ceiling: float
-    setup_seconds: float
-    """Building, compiling and capturing, once per run."""
-
-
-@dataclass(frozen=True)
-class Bench:
-    ceilings: Ceilings
-    parameters: int
-    tokens: int
-    batch: int
-    optimizer: str
-    training: list[TrainingRate]
-    interim_evaluation_seconds: float
-    """An evaluation between training steps, which has fewer problems."""
-    evaluation_seconds: float
-    """All domains of the config, against truth and prediction."""
-    evaluation_problems_per_second: float
-    data_problems_per_second: float
-
-
-def bench(config: RunConfig, device: torch.device, *, members: int, seconds: float = 3.0) -> Bench:
-    """Measure one config alone and as a stack of `members` that differ in their seeds."""
+    An interim evaluation is one between training steps, which has fewer problems; the other has all domains of the
+    config, against truth and prediction.
+    """
     check_memory([config] * members, device)
     ceilings = measure_ceilings(device)
     configs = [config.changed(seed=config.seed + k) for k in range(members)]
@@ -192,18 +154,19 @@ def bench(config: RunConfig, device: torch.device, *, members: int, seconds: flo
     stack = build([config], device)
     interim, _ = _evaluation(stack, detail=False)
     evaluation, problems = _evaluation(stack, detail=True)
-    return Bench(
-        ceilings=ceilings,
-        parameters=stack.model.parameter_count(),
-        tokens=stack.layout.length,
-        batch=config.training.batch,
-        optimizer=config.training.optimizer,
-        training=rates,
-        interim_evaluation_seconds=interim,
-        evaluation_seconds=evaluation,
-        evaluation_problems_per_second=problems / evaluation,
-        data_problems_per_second=_data_rate(stack, seconds / 3),
-    )
+    data = training_data(stack, DRAWN)
+    return {
+        "ceilings": ceilings,
+        "parameters": stack.model.parameter_count(),
+        "tokens": stack.layout.length,
+        "batch": config.training.batch,
+        "optimizer": config.training.optimizer,
+        "training": rates,
+        "interim_evaluation_seconds": interim,
+        "evaluation_seconds": evaluation,
+        "evaluation_problems_per_second": problems / evaluation,
+        "data_problems_per_second": DRAWN / _seconds_each(lambda: data(0), device, seconds / 3, at_once=TIMED),
+    }
 
 
 def shares_of_ceilings(found: Mapping[str, Any]) -> dict[str, float]:
@@ -222,17 +185,21 @@ def stack_words(members: int) -> str:
     return "one model" if members == 1 else f"stack of {members}"
 
 
-def measure_ceilings(device: torch.device) -> Ceilings:
-    side, dtype = (8192, torch.bfloat16) if device.type == "cuda" else (1024, torch.float32)
+def measure_ceilings(device: torch.device) -> dict[str, Any]:
+    """What the device can do at best: floating-point operations of a large matrix product, in the dtype that
+    training uses, and bytes read and written by a large copy."""
+    gpu = device.type == "cuda"
+    side, dtype = (8192, torch.bfloat16) if gpu else (1024, torch.float32)
     a, b = (torch.randn(side, side, device=device, dtype=dtype) for _ in range(2))
-    source = torch.randn(2**28 if device.type == "cuda" else 2**24, device=device)
+    source = torch.randn(2**28 if gpu else 2**24, device=device)
     target = torch.empty_like(source)
-    product = _seconds_each(lambda: torch.mm(a, b), device, 0.5)
-    copy = _seconds_each(lambda: target.copy_(source), device, 0.5)
-    name = (
-        torch.cuda.get_device_name(device) if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
-    )
-    return Ceilings(name, 2 * side**3 / product, 2 * source.numel() * source.element_size() / copy)
+    product = _seconds_each(lambda: torch.mm(a, b), device, 0.5, at_once=TIMED)
+    copy = _seconds_each(lambda: target.copy_(source), device, 0.5, at_once=TIMED)
+    return {
+        "device": torch.cuda.get_device_name(device) if gpu else f"CPU, {torch.get_num_threads()} threads",
+        "products_per_second": 2 * side**3 / product,
+        "bytes_per_second": 2 * _bytes([source]) / copy,
+    }
 
 
 def step_operations(stack: Stack, batch: int) -> float:
@@ -260,22 +227,29 @@ def profile_steps(
 
 
 def _training_rate(
-    configs: Sequence[RunConfig], device: torch.device, ceilings: Ceilings, seconds: float
-) -> TrainingRate:
+    configs: Sequence[RunConfig], device: torch.device, ceilings: Mapping[str, Any], seconds: float
+) -> dict[str, float]:
+    """Setting up, once per run, is building, compiling and capturing."""
     start = time.perf_counter()
     stack = build(configs, device)
     steps = training_steps(stack)
-    _take(steps, 0, steps.most)
+    first = itertools.count(step=steps.most)
+
+    def take() -> None:
+        steps.take(next(first), [1e-6] * steps.most)
+
+    take()
     wait_for(device)
     setup = time.perf_counter() - start
-    done, start = steps.most, time.perf_counter()
-    while time.perf_counter() - start < seconds:
-        _take(steps, done, steps.most)
-        done += steps.most
-        wait_for(device)
-    rate = (done - steps.most) / (time.perf_counter() - start)
-    floor = step_operations(stack, configs[0].training.batch) / ceilings.products_per_second
-    return TrainingRate(len(configs), rate, rate * len(configs), rate * len(configs) * floor, setup)
+    rate = steps.most / _seconds_each(take, device, seconds)
+    floor = step_operations(stack, configs[0].training.batch) / ceilings["products_per_second"]
+    return {
+        "members": len(configs),
+        "steps_per_second": rate,
+        "model_steps_per_second": rate * len(configs),
+        "share_of_ceiling": rate * len(configs) * floor,
+        "setup_seconds": setup,
+    }
 
 
 def _evaluation(stack: Stack, *, detail: bool) -> tuple[float, int]:
@@ -283,14 +257,7 @@ def _evaluation(stack: Stack, *, detail: bool) -> tuple[float, int]:
     assess = Assessment(stack)
     stack.model.eval()
     scored = sum(row.problems.a.shape[1] for row in domain_rows(stack, interim=not detail))
-    assess([0], detail=detail)
-    return _seconds(lambda: assess([0], detail=detail), stack.device), scored
-
-
-def _data_rate(stack: Stack, seconds: float) -> float:
-    count = 1 << 14
-    data = training_data(stack, count)
-    return count / _seconds_each(lambda: data(0), stack.device, seconds)
+    return _seconds_each(lambda: assess([0], detail=detail), stack.device), scored
 
 
 def _take(steps: Steps, first: int, count: int) -> None:
@@ -298,16 +265,3 @@ def _take(steps: Steps, first: int, count: int) -> None:
         now = min(count, steps.most)
         steps.take(first, [1e-6] * now)
         first, count = first + now, count - now
-
-
-def _seconds_each(work: Callable[[], object], device: torch.device, seconds: float) -> float:
-    for _ in range(3):
-        work()
-    wait_for(device)
-    start, done = time.perf_counter(), 0
-    while time.perf_counter() - start < seconds:
-        for _ in range(5):
-            work()
-        done += 5
-        wait_for(device)
-    return (time.perf_counter() - start) / done

@@ -17,11 +17,11 @@ from lengthwise.evaluation.problems import Problems, given_problems, test_proble
 from lengthwise.evaluation.strata import Strata, chain_strata, measure_strata, pair_strata, set_strata
 from lengthwise.evaluation.subject import Member, Pair
 from lengthwise.records.analysis import Dependence, dependence_of
-from lengthwise.records.schema import Record
-from lengthwise.records.verdicts import Verdict, verdicts
+from lengthwise.records.schema import TRUTH, Record
+from lengthwise.records.verdicts import Verdict, counted, verdicts
 from lengthwise.runs.build import Stack
-from lengthwise.runs.environment import memory_errors_explained
 from lengthwise.runs.load import Answer, Run, load
+from lengthwise.runs.machine import memory_errors_explained
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.digits import to_ints
@@ -61,7 +61,7 @@ def _after_training(stack: Stack, members: Sequence[Member], rows: Sequence[Row]
         records += assess_dependence(stack, members)
     records += measure_strata(stack, members, _strata(stack, rows, candidates))
     records += measure_candidates(stack, members, rows, candidates)
-    if layout_facts(stack.config.resolved_layout).with_steps:
+    if layout_facts(stack.config.spec.layout).with_steps:
         records += measure_steps(stack, members, rows)
     if config.decoded:
         records += measure_decoded(stack, members, few_rows(stack, config.decoded))
@@ -77,7 +77,7 @@ def _strata(stack: Stack, rows: Sequence[Row], candidates: Sequence[Hypothesis])
         strata += chain_strata(rows, drawing, candidates)
     if config.pairs:
         strata.append(pair_strata(stack.drawing(config.pairs)))
-    for length in dict.fromkeys(domain.length for domain in stack.config.test_domains):
+    for length in dict.fromkeys(domain.length for domain in stack.config.spec.tests):
         strata += [set_strata(name, drawing, length) for name in dict.fromkeys(config.sets)]
     return strata
 
@@ -89,12 +89,12 @@ def assess_dependence(stack: Stack, members: Sequence[Member]) -> list[Record]:
 
 
 def _longest_tested(stack: Stack) -> Domain:
-    return Domain.parse(f"D{max(domain.length for domain in stack.config.test_domains)}", stack.config.base)
+    return Domain.parse(f"D{max(domain.length for domain in stack.config.spec.tests)}", stack.config.base)
 
 
 def assess_held_out(stack: Stack, members: Sequence[Member], sets: Sequence[FixedSet | None]) -> list[Record]:
     """Records of each member on the tenth of its own set that is held out, as the domain `D4 (held out)`."""
-    predicted = [config.spec.predicted_hypothesis(config.train_domain) for config in stack.configs]
+    predicted = [config.spec.predicted_hypothesis(config.spec.train) for config in stack.configs]
     records: list[Record] = []
     for own in _of_equal_size(sets):
         # A pass is over all members: those whose sets have another size get one of these, and no records of it.
@@ -118,15 +118,11 @@ def _of_equal_size(sets: Sequence[FixedSet | None]) -> list[dict[int, Pair]]:
 
 def training_accuracies(stack: Stack, records: Sequence[Record]) -> list[float]:
     """Each member's share of right answers on that length of its training domain where it is least."""
-    found = {
-        (r.run, r.domain): r.correct / r.total
-        for r in records
-        if (r.metric, r.reference, r.mode) == ("exact", "truth", "forced") and r.correct is not None
-    }
-    return [
-        min(found[name, str(part)] for part in config.train_domain.separate_parts())
-        for name, config in zip(stack.names, stack.configs, strict=True)
-    ]
+    accuracies: list[float] = []
+    for name, config in zip(stack.names, stack.configs, strict=True):
+        exact = counted(record for record in records if record.run == name)
+        accuracies.append(min(exact[str(part), TRUTH].share for part in config.spec.train.separate_parts()))
+    return accuracies
 
 
 # --- rows of problems ---------------------------------------------------------------------------------------
@@ -138,7 +134,9 @@ def domain_rows(stack: Stack, domains: Sequence[Domain] | None = None, *, interi
     An interim evaluation has fewer problems, and takes whole only what is no larger than that.
     """
     if domains is None:
-        domains = list(dict.fromkeys(domain for config in stack.configs for domain in config.measured_domains))
+        domains = list(
+            dict.fromkeys(domain for config in stack.configs for domain in config.spec.measured_domains())
+        )
     config = stack.config.evaluation
     few = min(config.problems, config.interim_problems)
     count, whole = (few, min(WHOLE_LIMIT, config.interim_problems)) if interim else (config.problems, WHOLE_LIMIT)
@@ -147,7 +145,7 @@ def domain_rows(stack: Stack, domains: Sequence[Domain] | None = None, *, interi
 
 def few_rows(stack: Stack, count: int) -> list[Row]:
     """A row of at most `count` problems for each test domain, which all members share."""
-    return [_domain_row(stack, domain, count, count) for domain in stack.config.test_domains]
+    return [_domain_row(stack, domain, count, count) for domain in stack.config.spec.tests]
 
 
 def _domain_row(stack: Stack, domain: Domain, count: int, whole: int) -> Row:
@@ -163,7 +161,7 @@ def given_row(stack: Stack, problems: Problems) -> Row:
 
 
 def _row(stack: Stack, problems: Problems, predicted: Sequence[Hypothesis | None]) -> Row:
-    tasks = [config.task_object for config in stack.configs]
+    tasks = [config.spec.task for config in stack.configs]
     return Row.of(problems, tasks, predicted, stack.layout.answer_width)
 
 
@@ -208,14 +206,14 @@ def evaluate(
         if decoded:
             records += measure_decoded(stack, members, rows)
         predictions = run.config.spec.predictions(domains) if domains else []
-        judged = verdicts(predictions, run.config.train_domain, records) if domains else []
+        judged = verdicts(predictions, run.config.spec.train, records) if domains else []
         found = Evaluation(records, judged, find_errors(run, rows, show_errors))
         return _with_dependence(run, members, found) if dependence else found
 
 
-def _domains(run: Run, test: str | None) -> list[Domain]:
+def _domains(run: Run, test: str | None) -> Sequence[Domain]:
     """Those to test on, which the run must have room for."""
-    domains = run.config.test_domains if test is None else parse_test_domains(test, run.config.base)
+    domains = run.config.spec.tests if test is None else parse_test_domains(test, run.config.base)
     width, longest = run.stack.layout.operand_width, max(domain.length for domain in domains)
     if longest > width:
         raise InputError(
@@ -223,13 +221,13 @@ def _domains(run: Run, test: str | None) -> list[Domain]:
             f"(train with --data.operand-width {longest} to have room for them)"
         )
     for domain in domains:
-        run.check_room(domain.answer_digits(run.config.task_object), f"the longest answer of {domain}")
+        run.check_room(domain.answer_digits(run.config.spec.task), f"the longest answer of {domain}")
     return domains
 
 
 def _given(run: Run, path: Path | str) -> Row:
     width, base = run.stack.layout.operand_width, run.config.base
-    problems = given_problems(Path(path), run.config.task_object, 1, width, run.stack.device)
+    problems = given_problems(Path(path), run.config.spec.task, 1, width, run.stack.device)
     run.check_answers(zip(to_ints(problems.a, base), to_ints(problems.b, base), strict=True))
     return given_row(run.stack, problems)
 

@@ -31,8 +31,8 @@ from lengthwise.runs.build import (
     training_steps,
 )
 from lengthwise.runs.config import RunConfig, completed
-from lengthwise.runs.environment import choose_device, environment, memory_errors_explained
 from lengthwise.runs.evaluate import Assessment, assess_held_out, training_accuracies
+from lengthwise.runs.machine import choose_device, environment, memory_errors_explained
 from lengthwise.runs.progress import Mirror, TrainingBar, check_mirror, open_mirrors
 from lengthwise.training.checkpoint import (
     Place,

@@ -10,7 +10,7 @@ from lengthwise.evaluation.decode import decode
 from lengthwise.records.folder import RunFolder
 from lengthwise.runs.build import Stack, build
 from lengthwise.runs.config import RunConfig, read_config
-from lengthwise.runs.environment import choose_device
+from lengthwise.runs.machine import choose_device
 from lengthwise.shipped import shipped_models
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.digits import from_ints
@@ -58,7 +58,7 @@ class Run:
 
     def check_answers(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Refuse problems whose answers the run has no room for."""
-        largest = max(self.config.task_object(a, b) for a, b in pairs)
+        largest = max(self.config.spec.task(a, b) for a, b in pairs)
         self.check_room(digit_count(largest, self.config.base), "an answer")
 
     def check_room(self, digits: int, what: str) -> None:
@@ -69,7 +69,7 @@ class Run:
 
     def compare(self, a: int, b: int, answered: int | Malformed) -> Answer:
         """An answer beside truth and prediction."""
-        task = self.config.task_object
+        task = self.config.spec.task
         domain = Domain.parse(f"D{pair_length(a, b, task.base)}", task.base)
         hypothesis = self.config.spec.predicted_hypothesis(domain)
         predicted = None if hypothesis is None else hypothesis(task, a, b)

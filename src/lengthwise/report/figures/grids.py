@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from lengthwise.recipes.claims import mark
+from lengthwise.recipes.recipe import mark
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import GATE
 from lengthwise.records.view import RunView

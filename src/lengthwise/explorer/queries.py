@@ -1,6 +1,10 @@
-"""The bounds of a request, and the error that refuses one. Whoever exceeds a bound is told what it is."""
+"""What may be asked, and the bounds of that: FastAPI checks it, and whoever exceeds a bound is told what it is."""
 
-from lengthwise.arithmetic.task import DIGITS
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from lengthwise.arithmetic.task import DIGITS, MAX_BASE, MIN_BASE
 from lengthwise.errors import InputError
 
 MAX_TEXT = 200
@@ -88,3 +92,63 @@ def read_number(text: str, base: int, width: int, field: str) -> int:
     if len(digits) > width:
         raise RefusedError(f"{len(digits)} digits are too many (up to {width} here)", field=field)
     return int(digits, base)
+
+
+Text = Annotated[str, Field(max_length=MAX_TEXT)]
+Operand = Annotated[str, Field(max_length=MAX_OPERAND_TEXT, description="A number in the model's base.")]
+RunName = Annotated[str, Field(max_length=MAX_NAME, description="A name that /api/runs lists.")]
+
+
+class Query(BaseModel):
+    """The parameters of a request. A misspelt one is refused, never ignored."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+
+class SettingQuery(Query):
+    """What a model learns, as it was typed. An empty text stands for the usual choice."""
+
+    operation: Text = "add"
+    """add or mul."""
+    modulus: Text = Field(default="", description=f"1 to {MAX_MODULUS} (mul: {MAX_PRODUCT_MODULUS}); empty: none.")
+    base: Text = Field(default="10", description=f"{MIN_BASE} to {MAX_BASE}.")
+    train: Text = Field(default="D4", description=f"Training domain, D4 or D1..4, of up to {MAX_DIGITS} digits.")
+    encoding: Text = "learned"
+    """Positional encoding."""
+    layout: Text = ""
+    """Empty: the encoding's natural one."""
+
+
+class CheckQuery(SettingQuery):
+    test: Text = ""
+    a: Text = ""
+    b: Text = ""
+
+
+class ExplainQuery(SettingQuery):
+    a: Text = ""
+    b: Text = ""
+    draw: int = Field(default=0, ge=0, le=10**9)
+
+
+class PredictQuery(SettingQuery):
+    test: Text = ""
+
+
+class AskQuery(Query):
+    model: Annotated[str, Field(max_length=MAX_NAME)]
+    """A name that /api/models lists."""
+    a: Operand
+    b: Operand
+
+
+class RunQuery(Query):
+    run: RunName
+
+
+class PointsQuery(RunQuery):
+    offset: int = Field(default=0, ge=0, le=2**53)
+
+
+class ReportQuery(Query):
+    run: list[RunName] = Field(min_length=1, max_length=MAX_COMPARED)

@@ -15,7 +15,7 @@ Fraction(10889, 22000)
 """
 
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 from lengthwise.arithmetic import Domain, Part
@@ -35,11 +35,6 @@ class Columns(NamedTuple):
         sums = [x + y for x, y in pairs]
         passing, making = sums.count(base - 1), sum(s >= base for s in sums)
         return cls(len(sums) - passing - making, passing, making)
-
-    @classmethod
-    def free(cls, base: int) -> "Columns":
-        half = base * (base - 1) // 2
-        return cls(half, base, half)
 
 
 def longest_chain(a: int, b: int, base: int) -> int:
@@ -74,7 +69,8 @@ def _columns(part: Part) -> list[Columns]:
     """From the lowest one up; below the top digit of the shorter operand all are free."""
     short, long = sorted(part.lengths)
     upper = [Columns.of(part.column(position), part.base) for position in range(short, long + 1)]
-    return [Columns.free(part.base)] * (short - 1) + upper
+    free = Columns.of(list(product(range(part.base), repeat=2)), part.base)
+    return [free] * (short - 1) + upper
 
 
 def chain_counts(part: Part) -> list[int]:

@@ -86,7 +86,9 @@ class Hypothesis:
 
     def is_counted(self, task: Task) -> bool:
         """Whether theory has its exact accuracy; a candidate that no rule predicts has none."""
-        return self.kind in ("truth", "local", "truncated") or (self.kind == "windowed" and task.modulus is None)
+        if self.kind == "truncated":
+            return task.operation in ("add", "mul")
+        return self.kind in ("truth", "local") or (self.kind == "windowed" and task.modulus is None)
 
 
 TRUTH, LOCAL = Hypothesis("truth"), Hypothesis("local")

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.theory.accuracy import accuracy_json
-from lengthwise.theory.residues import Residues, count_cancelling, divisors, len_big
+from lengthwise.theory.residues import Residues, count_cancelling, cut, divisors, len_big
 
 MOST_RESIDUES = {"add": 20_000, "mul": 2_000}
 MOST_STEPS = 300_000_000
@@ -143,7 +143,7 @@ class _Sight:
         slices: list[_Slice] = []
         for chance, part in zip(chances, domain.parts, strict=True):
             for rows, columns in part.rectangles:
-                (a_low, a_high), (b_low, b_high) = _cut(rows, unit), _cut(columns, unit)
+                (a_low, a_high), (b_low, b_high) = cut(rows, unit), cut(columns, unit)
                 slices.append(_Slice(a_low, b_low, a_high, b_high, int(chance * denominator)))
         return cls(tuple(slices), unit, denominator)
 
@@ -160,13 +160,6 @@ class _Sight:
             if members:
                 found[members].append((a_cell, b_cell))
         return found
-
-
-def _cut(interval: range, unit: int) -> tuple[range, range]:
-    """Low and high parts. The bounds of an interval that is not below the unit are multiples of it."""
-    if interval.stop <= unit:
-        return interval, range(1)
-    return range(unit), range(interval.start // unit, interval.stop // unit)
 
 
 def _pieces(intervals: Sequence[range]) -> list[range]:

@@ -80,14 +80,6 @@ class Case:
         return encoding_facts(self.encoding).couples_digits or self.layout == "aligned"
 
 
-def _silent(case: Case) -> None:
-    return None
-
-
-def _never(case: Case) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """A row of the table: where it applies, what the model computes there, and why.
@@ -97,9 +89,9 @@ class Rule:
 
     applies: Callable[[Case], bool]
     why: Callable[[Case], str]
-    hypothesis: Callable[[Case], Hypothesis | None] = _silent
+    hypothesis: Callable[[Case], Hypothesis | None] = lambda case: None
     generalizes: bool | None = None
-    within_theorem: Callable[[Case], bool] = _never
+    within_theorem: Callable[[Case], bool] = lambda case: False
     alternatives: Mapping[Hypothesis, str] = field(default_factory=dict[Hypothesis, str])
     """Other functions that fit the training data, each with the premise under which a model computes it."""
 

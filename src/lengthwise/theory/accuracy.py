@@ -66,8 +66,10 @@ def _count_right(task: Task, hypothesis: Hypothesis, part: Part) -> int:
 
 
 def _truncated_right(task: Task, size: int, rows: range, columns: range) -> int:
-    """Pairs of a rectangle whose truncated operands give the right answer: nothing is lost or, modulo p, a multiple
-    of p. A sum loses the high parts, times base^n; a product that is zero loses nothing."""
+    """Pairs of a rectangle that truncated operands answer right: what is lost is zero, or a multiple of p.
+
+    A sum loses the high parts, times base^n; a product that is zero loses nothing.
+    """
     unit = task.base**size
     (a_low, a_high), (b_low, b_high) = cut(rows, unit), cut(columns, unit)
     rest = None if task.modulus is None else task.modulus // shared_part(task.modulus, task.base, size)

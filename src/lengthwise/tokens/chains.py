@@ -59,8 +59,8 @@ class Chains:
         self.tops = torch.tensor([part.length - 1 for part in parts], device=device)
         self.walk = _walk_thresholds(ways, free).to(device)
         self.leads = torch.tensor([[row or (0, 0) for row in rows] for rows in leads], device=device)
-        self.targets, self.target_counts = _padded(targets, 0, device)
-        self.pairs, self.pair_counts = _padded(rows, (0, 0), device)
+        self.targets, self.target_counts = padded_rows(targets, 0, device)
+        self.pairs, self.pair_counts = padded_rows(rows, (0, 0), device)
 
     def __call__(self, draws: Draws, part: Tensor, first: int, width: int) -> Tensor:
         """Operands int8 [2, ..., width] of the parts numbered [...], by the draws from `first` on."""
@@ -147,7 +147,7 @@ def _by_kind(pairs: list[tuple[int, int]], base: int) -> Kinds:
     return kinds
 
 
-def _padded(rows: Sequence[Sequence], filler: object, device: torch.device | str) -> tuple[Tensor, Tensor]:
+def padded_rows(rows: Sequence[Sequence], filler: object, device: torch.device | str) -> tuple[Tensor, Tensor]:
     """Rows of unequal length as one tensor, and their lengths."""
     lengths = [len(row) for row in rows]
     full = [[*row, *[filler] * (max(lengths) - len(row))] for row in rows]

@@ -61,8 +61,12 @@ class TrainingData:
     ) -> None:
         self.layout, self.encoding = layout, encoding
         self.length, self.per_row = row_length(layout, config), problems_per_row(layout, config)
-        apart = offsets > 1 and self.per_row > 1 and encoding.numbers_each_problem
-        self.circle = _circle(encoding) if apart else 0
+        self.circle = 0
+        if offsets > 1 and self.per_row > 1 and encoding.numbers_each_problem:
+            # All rows but 0. Were there no circle, the first and the last rows of a large table would come up in
+            # few problems and stay untrained, and it is from the first that every evaluation starts.
+            assert encoding.rows is not None, "an offset of its own is one of a table"
+            self.circle = encoding.rows - 1
         self.offsets = self.circle or offsets
         self.tail = self.length - shortest_problem(layout).prompt_length
         self.pairs = _pairs(members, layout.operand_width, config, device)
@@ -122,16 +126,6 @@ def concatenated(tokens: Tokens, count: int, length: int, line_break: int) -> To
     parts = Tokens(*(part.unflatten(1, (-1, count)).flatten(2, 3) for part in tokens.spread()))
     order = squeezed(parts.ids != line_break, length)
     return Tokens(*(part.gather(-1, order) for part in parts))
-
-
-def _circle(encoding: Encoding) -> int:
-    """How many positions make a circle, row 0 aside, where problems of a row have offsets of their own.
-
-    Were there no circle, the first and the last rows of a large table would come up in few problems and stay
-    untrained, and it is from the first that every evaluation starts.
-    """
-    assert encoding.rows is not None, "an offset of its own is one of a table"
-    return encoding.rows - 1
 
 
 class Shortest(NamedTuple):

@@ -11,7 +11,8 @@ from lengthwise.arithmetic import Task
 from lengthwise.runs.config import RunConfig
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.digits import from_ints, to_ints
-from lengthwise.tokens.layouts import FixedWidth, NaturalLength
+from lengthwise.tokens.layouts.fixed_width import FixedWidth
+from lengthwise.tokens.layouts.natural_length import NaturalLength
 
 SURE = 20.0
 """The logit of the token a fake model is sure of; all others have 0."""

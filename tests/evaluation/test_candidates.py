@@ -18,7 +18,8 @@ from lengthwise.records.view import RunView
 from lengthwise.runs.launch import train
 from lengthwise.theory.carries import longest_chain
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
-from lengthwise.tokens.layouts import CARRY, SUM, build_layout
+from lengthwise.tokens.layouts import build_layout
+from lengthwise.tokens.layouts.layout import CARRY, SUM
 
 CPU = torch.device("cpu")
 D3 = Domain.parse("D3", 3)

@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from lengthwise.cli import main
 from lengthwise.evaluation.anatomy import watch
 from lengthwise.evaluation.score import right_answers
-from lengthwise.model.positions import number_tokens
+from lengthwise.model.positions.encoding import number_tokens
 from lengthwise.records.folder import RunFolder
 from lengthwise.runs.load import load
 from lengthwise.shipped import shipped_models

@@ -26,8 +26,7 @@ from lengthwise.evaluation.subject import Member, Pair, Subject, answer_span
 from lengthwise.model.attention import AttentionHeads
 from lengthwise.model.gpt import GPT
 from lengthwise.records.schema import Record
-from lengthwise.tokens.layouts import Tokens
-from lengthwise.tokens.layouts.layout import A, B, C
+from lengthwise.tokens.layouts.layout import A, B, C, Tokens
 
 TENTHS = 10
 NO_DIGIT = TENTHS + 1

@@ -21,8 +21,7 @@ from torch.nn import functional
 
 from lengthwise.evaluation.subject import Pair, Subject
 from lengthwise.model.gpt import GPT
-from lengthwise.tokens.layouts import Layout, Vocabulary
-from lengthwise.tokens.layouts.layout import C
+from lengthwise.tokens.layouts.layout import C, Layout, Vocabulary
 
 NO_TOKEN = -1
 

@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.evaluation.subject import Pair, Subject, answer_span
-from lengthwise.tokens.layouts import Tokens
-from lengthwise.tokens.layouts.layout import C
+from lengthwise.tokens.layouts.layout import C, Tokens
 
 SCORED_AT_ONCE = 1 << 13
 """Problems whose every digit is kept, until it is known which answers are right."""

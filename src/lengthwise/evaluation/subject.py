@@ -10,9 +10,9 @@ from torch import Tensor
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.model.gpt import GPT
-from lengthwise.model.positions import Encoding, number_tokens
+from lengthwise.model.positions.encoding import Encoding, number_tokens
 from lengthwise.tokens.config import DataConfig
-from lengthwise.tokens.layouts import Layout, Tokens
+from lengthwise.tokens.layouts.layout import Layout, Tokens
 
 # Tokens of all members in one pass: enough to fill a GPU, few enough to stay in a CPU's cache.
 CHUNK_TOKENS = {"cuda": 1 << 19, "cpu": 1 << 13}

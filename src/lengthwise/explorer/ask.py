@@ -32,7 +32,7 @@ from lengthwise.explorer.bounds import (
 from lengthwise.explorer.schema import AttentionReply, Cause, DependenceReply
 from lengthwise.runs.load import Run
 from lengthwise.tokens.digits import from_ints
-from lengthwise.tokens.layouts import A, B, C
+from lengthwise.tokens.layouts.layout import A, B, C
 
 OPERANDS = {A: "a", B: "b"}
 

@@ -16,7 +16,7 @@ from torch.nn import functional
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.dropout import Noise, drop
 from lengthwise.model.layers import Initializer
-from lengthwise.model.positions import Encoding, Relation
+from lengthwise.model.positions.encoding import Encoding, Relation
 
 
 class Cache:

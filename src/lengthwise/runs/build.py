@@ -15,7 +15,8 @@ from lengthwise.runs.memory import FLOAT, SMALLER_MODEL, parameter_count, refuse
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.tokens.counter import derive
 from lengthwise.tokens.fixed import FixedSet
-from lengthwise.tokens.layouts import Layout, build_layout
+from lengthwise.tokens.layouts import build_layout
+from lengthwise.tokens.layouts.layout import Layout
 from lengthwise.tokens.sampling import Stream
 from lengthwise.training.data import TrainingData, problems_per_row, row_length
 from lengthwise.training.optimizer import Optimizer

@@ -9,10 +9,9 @@ from fakes import PerfectModel, TheoryModel, tiny_config
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.evaluation.measure import Row, measure_candidates, measure_steps
-from lengthwise.evaluation.problems import Drawing
+from lengthwise.evaluation.problems import Drawing, Member, Subject
 from lengthwise.evaluation.problems import test_problems as problems_of
 from lengthwise.evaluation.strata import chain_strata, measure_strata
-from lengthwise.evaluation.subject import Member, Subject
 from lengthwise.model.positions import find_encoding
 from lengthwise.records.view import RunView
 from lengthwise.runs.launch import train

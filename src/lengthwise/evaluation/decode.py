@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from lengthwise.evaluation.subject import Pair, Subject
+from lengthwise.evaluation.problems import Pair, Subject
 from lengthwise.model.gpt import GPT
 from lengthwise.tokens.layouts.layout import C, Layout, Vocabulary
 

@@ -10,13 +10,16 @@ import torch
 from torch import Tensor
 
 from lengthwise.arithmetic import Domain, Part
-from lengthwise.evaluation.subject import Member
+from lengthwise.evaluation.problems import Member
 from lengthwise.theory.carries import chain_counts
 from lengthwise.tokens.chains import longest_chain
 from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.fixed import enumerate_pairs
 from lengthwise.tokens.reserve import into_test, is_reserved, low_digits, reserves
 from lengthwise.tokens.sampling import part_shares
+
+PAIRS_AT_ONCE = 1 << 13
+"""Pairs whose chances in every phase of training are there at a time."""
 
 CURRICULUM_STEPS = 16
 """In how many steps a falling share of zeros is followed."""
@@ -44,9 +47,10 @@ def chance_seen(member: Member, a: Tensor, b: Tensor) -> Tensor:
     if member.data.samples is not None:
         return _met_in_fixed_set(member, a, b)
     draws, shares = _phases(member)
+    pieces = zip(a.split(PAIRS_AT_ONCE), b.split(PAIRS_AT_ONCE), strict=True)
     # A pair that is the only one of its part has chance 1, whose logarithm is minus infinity.
-    unmet = (draws * torch.log1p(-_chance(member, a, b, shares))).sum(0)
-    return 1 - unmet.exp()
+    unmet = [(draws * torch.log1p(-_chance(member, x, y, shares))).sum(0) for x, y in pieces]
+    return 1 - torch.cat(unmet).exp()
 
 
 def _phases(member: Member) -> tuple[Tensor, Tensor]:

@@ -23,10 +23,18 @@ from torch import Tensor
 from lengthwise.arithmetic import Domain
 from lengthwise.evaluation.config import SetName
 from lengthwise.evaluation.measure import Row, agreement, record_maker
-from lengthwise.evaluation.problems import CHAIN_START, PAIR_START, SET_START, Drawing, Problems
-from lengthwise.evaluation.score import SCORED_AT_ONCE, right_answers
+from lengthwise.evaluation.problems import (
+    CHAIN_START,
+    PAIR_START,
+    SET_START,
+    Drawing,
+    Member,
+    Pair,
+    Problems,
+    Subject,
+)
+from lengthwise.evaluation.score import right_answers
 from lengthwise.evaluation.seen import chance_seen
-from lengthwise.evaluation.subject import Member, Pair, Subject
 from lengthwise.records.schema import Record
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.chains import LONGEST, longest_chain
@@ -72,7 +80,7 @@ def measure_strata(subject: Subject, members: Sequence[Member], several: Sequenc
                 str(row.hypotheses[k]): right[-1][k],
             }
             make = partial(record_maker(member), selection=problems.selection)
-            records += _counts(make, strata, k, compared, _chance_seen(member, problems, k))
+            records += _counts(make, strata, k, compared, chance_seen(member, problems.a[k], problems.b[k]))
     return records
 
 
@@ -94,11 +102,6 @@ def _counts(
                     total=totals[i],
                     seen=round(shares[i] / totals[i], 6),
                 )
-
-
-def _chance_seen(member: Member, problems: Problems, k: int) -> Tensor:
-    parts = zip(problems.a[k].split(SCORED_AT_ONCE), problems.b[k].split(SCORED_AT_ONCE), strict=True)
-    return torch.cat([chance_seen(member, a, b) for a, b in parts])
 
 
 # --- by longest carry chain ---------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lengthwise.arithmetic import in_base
-from lengthwise.evaluation.anatomy import Layer, sharpest, watch
+from lengthwise.evaluation.anatomy import sharpest, watch
 from lengthwise.evaluation.decode import Reading, after_prompt, answer_tokens, decode, prepare, write
 from lengthwise.evaluation.score import right_answers
 from lengthwise.explorer.bounds import (
@@ -30,6 +30,7 @@ from lengthwise.explorer.bounds import (
     read_number,
 )
 from lengthwise.explorer.schema import AttentionReply, Cause, DependenceReply
+from lengthwise.model.attention import AttentionHeads
 from lengthwise.runs.load import Run
 from lengthwise.tokens.digits import from_ints
 from lengthwise.tokens.layouts.layout import A, B, C
@@ -217,10 +218,10 @@ def answer_attention(problem: AskedProblem, answer: list[int]) -> list[Tensor]:
     return [_rows(layer, problem.prompt_length - 1, ids.shape[-1] - 1) for layer in layers]
 
 
-def _rows(layer: Layer, first: int, last: int) -> Tensor:
+def _rows(layer: AttentionHeads, first: int, last: int) -> Tensor:
     rows: list[Tensor] = []
     for start in range(first, last, ATTENTION_AT_ONCE):
-        some = layer.some(start, min(start + ATTENTION_AT_ONCE, last)).weights()[0, 0].mean(0)
+        some = layer.weights(start, min(start + ATTENTION_AT_ONCE, last))[0, 0].mean(0)
         rows.append(functional.pad(some, (0, layer.tokens - some.shape[-1])))
     return torch.cat(rows)
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from lengthwise.evaluation.problems import Drawing
-from lengthwise.evaluation.subject import Member, Subject
+from lengthwise.evaluation.problems import Drawing, Member, Subject
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import find_encoding
 from lengthwise.runs.config import RunConfig

@@ -18,6 +18,18 @@ SURE = 20.0
 """The logit of the token a fake model is sure of; all others have 0."""
 
 
+def longest_chain(a: int, b: int, base: int) -> int:
+    """The longest carry chain of a sum, column by column: 3 in 999 + 1, 1 in 95 + 15, 0 in 12 + 34."""
+    longest = run = 0
+    while a or b:
+        column = a % base + b % base
+        handed_on = run + 1 if run and column == base - 1 else 0
+        run = 1 if column >= base else handed_on
+        longest = max(longest, run)
+        a, b = a // base, b // base
+    return longest
+
+
 def tiny_config(**changes) -> RunConfig:
     """Base 3, 24 steps of 8 problems, a fifth of a second."""
     config = RunConfig(

@@ -121,13 +121,8 @@ class Part:
         return pairs[1:] if self.skips_zero_lead else pairs
 
     @property
-    def lead_pair_count(self) -> int:
-        a_lowest, b_lowest = self.lowest_leads
-        return (self.base - a_lowest) * (self.base - b_lowest) - self.skips_zero_lead
-
-    @property
     def size(self) -> int:
-        return self.lead_pair_count * self.base ** (sum(self.lengths) - 2)
+        return len(self.lead_pairs) * self.base ** (sum(self.lengths) - 2)
 
     def column(self, position: int) -> list[tuple[int, int]]:
         """The pairs of digits of a column, 1 being the lowest: all equally likely, whatever other columns hold."""

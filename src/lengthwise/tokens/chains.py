@@ -52,7 +52,7 @@ class Chains:
                 raise InputError(f"sampling chains does not go with {part}; try D{part.length} or B{part.length}")
         ways = Ways(base, longest)
         kinds = [_by_kind(part.lead_pairs, base) for part in parts]
-        free = _by_kind([(x, y) for x in range(base) for y in range(base)], base)
+        free = free_columns(base)
         leads = [_lead_thresholds(ways, part, kind) for part, kind in zip(parts, kinds, strict=True)]
         targets = [[t for t, row in enumerate(rows) if row is not None] for rows in leads]
         rows = [pairs for kind in [*kinds, free] for pairs in kind]
@@ -138,6 +138,11 @@ def _walk_thresholds(ways: Ways, kinds: Kinds) -> Tensor:
 
 def _lead_thresholds(ways: Ways, part: Part, kinds: Kinds) -> list[tuple[int, int] | None]:
     return [ways.thresholds(kinds, t, False, part.length - 1, 0) for t in range(ways.longest + 1)]
+
+
+def free_columns(base: int) -> Kinds:
+    """All pairs of digits."""
+    return _by_kind(list(product(range(base), range(base))), base)
 
 
 def _by_kind(pairs: list[tuple[int, int]], base: int) -> Kinds:

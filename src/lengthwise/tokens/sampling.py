@@ -217,7 +217,7 @@ def _free_digits(draws: Draws, base: int, width: int) -> Tensor:
 
 def _part_table(parts: Sequence[Part], device: torch.device | str) -> PartRows:
     rows = [
-        (*p.lengths, *p.lowest_leads, int(p.skips_zero_lead), p.lead_pair_count, int(reserves(p))) for p in parts
+        (*p.lengths, *p.lowest_leads, int(p.skips_zero_lead), len(p.lead_pairs), int(reserves(p))) for p in parts
     ]
     table = torch.tensor(rows, device=device).T
     return PartRows(table[:2], table[2:4], *table[4:])

@@ -69,7 +69,7 @@ class TrainingData:
             assert encoding.rows is not None, "an offset of its own is one of a table"
             self.circle = encoding.rows - 1
         self.offsets = self.circle or offsets
-        self.tail = self.length - shortest_problem(layout).prompt_length
+        self.tail = self.length - int(shortest_problem(layout).prompt_length)
         self.pairs = _pairs(members, layout.operand_width, config, device)
         self.answers = Answers(tasks, layout.answer_width, device)
         self.within_batch = torch.arange(batch, device=device)
@@ -129,17 +129,9 @@ def concatenated(tokens: Tokens, count: int, length: int, line_break: int) -> To
     return Tokens(*(part.gather(-1, order) for part in parts))
 
 
-class Shortest(NamedTuple):
-    prompt_length: int
-    length: int
-
-
-def shortest_problem(layout: Layout) -> Shortest:
-    """How many tokens the shortest prompt and the shortest problem have."""
+def shortest_problem(layout: Layout) -> Tokens:
     zero = torch.zeros(1, 1, dtype=torch.int8)
-    tokens = layout.encode(zero, zero, zero).spread()
-    prompt_length = int(tokens.prompt_length)
-    return Shortest(prompt_length, prompt_length + int(tokens.answer.sum()))
+    return layout.encode(zero, zero, zero).spread()
 
 
 def row_length(layout: Layout, config: DataConfig) -> int:
@@ -156,7 +148,8 @@ def problems_per_row(layout: Layout, config: DataConfig) -> int:
     """Problems drawn for a row: enough to fill it, be they the shortest."""
     if config.packing == "lines":
         return 1
-    return -(-row_length(layout, config) // shortest_problem(layout).length)
+    shortest = shortest_problem(layout)
+    return -(-row_length(layout, config) // int(shortest.prompt_length + shortest.answer.sum()))
 
 
 def _pairs(members: Sequence[Stream], width: int, config: DataConfig, device: torch.device) -> Pairs:

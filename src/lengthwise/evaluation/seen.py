@@ -150,22 +150,21 @@ def _number_chance(case: Case, operand: int, digits: Tensor, base: int, shares: 
 
 
 def _met_in_fixed_set(member: Member, a: Tensor, b: Tensor) -> Tensor:
-    """Of a fixed set nine tenths are trained on, each as likely as the others to be drawn."""
-    held = _held(member)
-    trained = 0.9 * sum(held)
+    """Of a fixed set nine tenths are trained on, each as likely as the others to be drawn.
+
+    A part gives its share of what was asked for, or all it has. It holds no reserved pair, so that each of the
+    others comes up more often.
+    """
+    samples, train = member.data.samples, member.train
+    assert samples is not None
+    held = [float(min(w * samples, part.size)) for w, part in zip(train.weights, train.parts, strict=True)]
+    trained, low = 0.9 * sum(held), train.base ** low_digits(train.base)
     chance = torch.zeros(len(a), dtype=torch.float64)
-    for count, part in zip(held, member.train.parts, strict=True):
-        in_set = count / sum(held) / part.size * _without_reserved(part)
-        chance += _within(part, a, b) * in_set
-    chance *= ~is_reserved(a, b, member.train.base)
+    for count, part in zip(held, train.parts, strict=True):
+        more_often = low / (low - 1) if reserves(part) else 1.0
+        chance += _within(part, a, b) * (count / sum(held) / part.size * more_often)
+    chance *= ~is_reserved(a, b, train.base)
     return (chance * trained).clamp(max=0.9) * (1 - (1 - 1 / trained) ** member.draws)
-
-
-def _held(member: Member) -> list[float]:
-    """Problems of each part in a fixed set: its share of what was asked for, or all it has."""
-    assert member.data.samples is not None
-    shares = zip(member.train.weights, member.train.parts, strict=True)
-    return [float(min(weight * member.data.samples, part.size)) for weight, part in shares]
 
 
 def _within(part: Part, a: Tensor, b: Tensor) -> Tensor:
@@ -178,9 +177,3 @@ def _within(part: Part, a: Tensor, b: Tensor) -> Tensor:
     if part.skips_zero_lead:
         starts &= (a_top | b_top) > 0
     return starts & ~a[:, a_digits:].any(-1) & ~b[:, b_digits:].any(-1)
-
-
-def _without_reserved(part: Part) -> float:
-    """A fixed set holds no reserved pair, so that each of the others comes up more often."""
-    size = part.base ** low_digits(part.base)
-    return size / (size - 1) if reserves(part) else 1.0

@@ -23,7 +23,7 @@ from lengthwise.theory.residues import (
     count_vanishing,
     cut,
     len_big,
-    shared_part,
+    open_modulus,
 )
 
 MOST_RESIDUES = 20_000
@@ -37,7 +37,7 @@ def within_reach(task: Task, hypothesis: Hypothesis) -> bool:
     if task.operation != "mul" or task.modulus is None or hypothesis.kind != "truncated":
         return True
     assert hypothesis.size is not None
-    return task.modulus // shared_part(task.modulus, task.base, hypothesis.size) <= MOST_RESIDUES
+    return open_modulus(task, hypothesis.size) <= MOST_RESIDUES
 
 
 def accuracy_json(accuracy: Fraction | None) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def _truncated_right(task: Task, size: int, rows: range, columns: range) -> int:
     """
     unit = task.base**size
     (a_low, a_high), (b_low, b_high) = cut(rows, unit), cut(columns, unit)
-    rest = None if task.modulus is None else task.modulus // shared_part(task.modulus, task.base, size)
+    rest = None if task.modulus is None else open_modulus(task, size)
     if task.operation == "add":
         # Without a modulus only zero will do, as with one that no sum reaches.
         cancelling = count_cancelling(a_high, b_high, rest or a_high.stop + b_high.stop)

@@ -237,14 +237,12 @@ def _count_sums(a: range, b: range, total: int) -> int:
 def _residue_sums(task: Task, sight: _Sight) -> list[Counts]:
     assert task.modulus is not None
     rest = task.modulus // gcd(task.modulus, sight.unit)
-    return [
-        np.array([[count_cancelling(one.a_high, _moved(one.b_high, -r), rest) for r in range(rest)]], dtype=object)
-        for one in sight.slices
-    ]
 
+    def count(one: _Slice, residue: int) -> int:
+        lowered = range(one.b_high.start - residue, one.b_high.stop - residue)
+        return count_cancelling(one.a_high, lowered, rest)
 
-def _moved(interval: range, by: int) -> range:
-    return range(interval.start + by, interval.stop + by)
+    return [np.array([[count(one, r) for r in range(rest)]], dtype=object) for one in sight.slices]
 
 
 def _products(task: Task, sight: _Sight) -> Outcomes:

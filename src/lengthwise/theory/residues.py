@@ -23,6 +23,8 @@ from math import gcd
 import numpy as np
 import numpy.typing as npt
 
+from lengthwise.arithmetic import Task
+
 Integers = npt.NDArray[np.int64]
 
 _CHUNK = 1 << 20  # table entries held at once
@@ -87,9 +89,14 @@ def cut(interval: range, unit: int) -> tuple[range, range]:
     return range(unit), range(interval.start // unit, interval.stop // unit)
 
 
-def shared_part(modulus: int, base: int, digits: int) -> int:
-    """gcd(p, base^n): the part of the modulus that the last n digits decide alone."""
-    return gcd(modulus, base**digits)
+def open_modulus(task: Task, digits: int) -> int:
+    """q = p / gcd(p, base^n): what is left of the modulus once the last n digits have decided their part.
+
+    >>> open_modulus(Task.parse("mul%150"), 4), open_modulus(Task.parse("mul%101"), 4)
+    (3, 101)
+    """
+    assert task.modulus is not None
+    return task.modulus // gcd(task.modulus, task.base**digits)
 
 
 def divisors(number: int) -> list[int]:

@@ -17,7 +17,7 @@ from typing import Self
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.theory.encodings import ABSOLUTE, RELATIVE, encoding_facts, layout_facts
 from lengthwise.theory.hypotheses import LOCAL, TRUTH, Hypothesis
-from lengthwise.theory.residues import shared_part
+from lengthwise.theory.residues import open_modulus
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +265,7 @@ def modular_addition_accuracy(task: Task, digits: int, test_digits: int) -> Frac
     >>> [modular_addition_accuracy(Task.parse("add%151"), 4, m) for m in (5, 6)]
     [Fraction(0, 1), Fraction(1, 151)]
     """
-    assert task.modulus is not None
-    rest = task.modulus // shared_part(task.modulus, task.base, digits)
+    rest = open_modulus(task, digits)
     if rest == 1:
         return Fraction(1)
     # test_digits >= digits + log_base(rest / 2 + 1), in integers

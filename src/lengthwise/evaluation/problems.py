@@ -1,8 +1,7 @@
 """Who is asked what: models and the way they read problems, test problems, and what hypotheses answer to these.
 
-Test problems are a domain whole, a sample, or a user's own pairs.
-Of a large domain the sample is of its reserved pairs. `reference_answers` is the twin, on digits, of what
-`theory.hypotheses` computes on integers.
+Test problems are a domain whole, a sample, or a user's own pairs; of a large domain the sample is of its reserved
+pairs. `reference_answers` is the twin, on digits, of what `theory.hypotheses` computes on integers.
 
 Shapes: M members, N problems, T tokens, W operand digits, A answer digits.
 """

@@ -273,24 +273,16 @@ def _count_pairs(c: Counts, places: Counts, one: _Slice, q: int) -> Counts:
     a_often, a_more = _split(one.a_high, q)
     b_often, b_more = _split(one.b_high, q)
     rows = np.arange(q, dtype=np.int64)[:, None] * q
-    a_even = _histogram(rows + c, q)
-    a_rest = _histogram((rows + c)[:, a_more], q)
+    a_parts = (a_often, _histogram(rows + c, q)), (1, _histogram((rows + c)[:, a_more], q))
     b_rest = np.zeros((len(places), q))
     b_rest[np.arange(len(places))[:, None], places[:, b_more]] = 1
-
-    def both(b: npt.NDArray[np.float64], a: npt.NDArray[np.float64]) -> Counts:
-        return (b @ a).astype(np.int64)
-
+    b_parts = (b_often, np.ones((1, q))), (1, b_rest)
     kind = _integers(one.hidden_pairs)
-    every_b = np.ones((1, q))
-    rest = both(b_rest, a_rest).astype(kind)
-    if b_often:
-        rest = rest + b_often * both(every_b, a_rest).astype(kind)
-    if a_often:
-        rest = rest + a_often * both(b_rest, a_even).astype(kind)
-    if a_often and b_often:
-        rest = rest + a_often * b_often * both(every_b, a_even).astype(kind)
-    return rest
+    pairs = np.zeros((len(places), q), dtype=kind)
+    for (a_times, a), (b_times, b) in product(a_parts, b_parts):
+        if a_times and b_times:
+            pairs += a_times * b_times * (b @ a).astype(np.int64).astype(kind)
+    return pairs
 
 
 def _split(high: range, q: int) -> tuple[int, npt.NDArray[np.int64]]:

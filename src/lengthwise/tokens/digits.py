@@ -23,7 +23,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from lengthwise.arithmetic import Task
+from lengthwise.arithmetic import Task, digit_count
 from lengthwise.errors import InputError
 
 MAX_MODULUS = 2**31
@@ -302,10 +302,7 @@ def _columns_of(digits: Tensor) -> Tensor:
 
 def _chunk_digits(base: int) -> int:
     """How many digits surely fit into 62 bits."""
-    count = 1
-    while base ** (count + 1) < 2**62:
-        count += 1
-    return count
+    return digit_count(2**62 - 1, base) - 1
 
 
 def _chunks(value: int, size: int, count: int) -> list[int]:

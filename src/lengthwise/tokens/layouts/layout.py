@@ -10,6 +10,7 @@ Shapes: T tokens of a problem, or places, W operand digits, A answer digits, S =
 ... any leading dims.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
@@ -45,14 +46,8 @@ class Vocabulary:
 
     def ids(self, text: str) -> list[int] | None:
         """The tokens of a text; None if it holds anything else."""
-        found: list[int] = []
-        while text:
-            token = next((i for i, own in enumerate(self.texts) if text.startswith(own)), None)
-            if token is None:
-                return None
-            found.append(token)
-            text = text[len(self.texts[token]) :]
-        return found
+        found = re.findall("|".join(map(re.escape, self.texts)), text)
+        return [self.texts.index(token) for token in found] if "".join(found) == text else None
 
 
 class Tokens(NamedTuple):

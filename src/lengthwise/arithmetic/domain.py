@@ -158,11 +158,9 @@ class Part:
 
     def is_inside(self, other: "Part") -> bool:
         """Whether the other part holds all its pairs; if neither is inside the other, they share none."""
-        if (self.length, self.base) != (other.length, other.base):
-            return False
-        # No rectangle of a part lies across two of another part.
-        return all(
-            any(_within(rows, others) and _within(columns, more) for others, more in other.rectangles)
+        # No rectangle of a part lies across two of another part, so its corners tell.
+        return self.base == other.base and all(
+            (rows[0], columns[0]) in other and (rows[-1], columns[-1]) in other
             for rows, columns in self.rectangles
         )
 
@@ -294,10 +292,6 @@ def default_test(train: Domain, longest: int = MAX_LENGTH) -> str:
 def pair_length(a: int, b: int, base: int) -> int:
     """The length n of the domain D_n that holds the pair."""
     return digit_count(max(a, b), base)
-
-
-def _within(interval: range, other: range) -> bool:
-    return other.start <= interval.start and interval.stop <= other.stop
 
 
 def _parse_term(term: str, text: str, base: int) -> tuple[Fraction | None, list[Part]]:

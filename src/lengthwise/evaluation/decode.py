@@ -47,6 +47,16 @@ class Reading(NamedTuple):
     symbols: Tensor | None = None
     base: int = 0
 
+    def positions_of(self, ids: Tensor, start: int = 0) -> Tensor:
+        """Of tokens [M, N, T] that stand from place `start` on."""
+        places = slice(start, start + ids.shape[-1])
+        positions = self.positions[..., places]
+        return (
+            positions
+            if self.symbols is None
+            else torch.where(ids < self.base, positions, self.symbols[..., places])
+        )
+
 
 def greedy(model: GPT, reading: Reading, end: int = NO_TOKEN) -> Tensor:
     """The most likely next tokens, one after another: ids [M, N, steps].
@@ -74,15 +84,12 @@ def write(model: GPT, reading: Reading) -> Iterator[tuple[Tensor, Tensor]]:
     instead of writing.
     """
     assert not model.training, "decoding is for a model in evaluation mode"
-    prompt, positions, steps, lengths, symbols, base = reading
-    assert steps >= 1 and positions.shape[-1] == prompt.shape[-1] + steps
-    cache = model.cache(batch=prompt.shape[1], length=positions.shape[-1])
+    prompt, steps, lengths, length = reading.prompt, reading.steps, reading.lengths, reading.positions.shape[-1]
+    assert steps >= 1 and length == prompt.shape[-1] + steps
+    cache = model.cache(batch=prompt.shape[1], length=length)
     ids, start = _common_prompt(reading), 0
     for end in range(ids.shape[-1], int(lengths.max()) + steps):
-        here = positions[..., start:end]
-        if symbols is not None:
-            here = torch.where(ids < base, here, symbols[..., start:end])
-        logits = model(ids, here, tail=1, cache=cache)
+        logits = model(ids, reading.positions_of(ids, start), tail=1, cache=cache)
         ids = logits.argmax(-1)
         if end < prompt.shape[-1]:
             ids = torch.where((end < lengths).unsqueeze(-1), prompt[..., end : end + 1], ids)

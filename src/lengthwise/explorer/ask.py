@@ -70,11 +70,7 @@ class AskedProblem:
     def sequence(self, answer: list[int]) -> tuple[Tensor, Tensor]:
         """Ids and positions [1, 1, T] of prompt and answer."""
         ids = torch.cat([self.reading.prompt, torch.tensor([[answer]])], -1)
-        positions = self.reading.positions[..., : ids.shape[-1]]
-        symbols = self.reading.symbols
-        if symbols is not None:
-            positions = torch.where(ids < symbols.base, positions, symbols.positions[..., : ids.shape[-1]])
-        return ids, positions
+        return ids, self.reading.positions_of(ids)
 
 
 def read_problem(run: Run, a: str, b: str) -> AskedProblem:

@@ -19,7 +19,8 @@ from torch import Tensor
 from lengthwise.arithmetic import Task
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Initializer
-from lengthwise.model.positions import Encoding, find_encoding, number_tokens
+from lengthwise.model.positions import find_encoding
+from lengthwise.model.positions.encoding import Encoding, number_tokens
 from lengthwise.model.positions.sinusoidal import frequencies
 from lengthwise.tokens.digits import from_ints
 from lengthwise.tokens.layouts import build_layout

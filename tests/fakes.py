@@ -11,10 +11,23 @@ from lengthwise.arithmetic import Task
 from lengthwise.runs.config import RunConfig
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.digits import from_ints, to_ints
-from lengthwise.tokens.layouts import FixedWidth, NaturalLength
+from lengthwise.tokens.layouts.fixed_width import FixedWidth
+from lengthwise.tokens.layouts.natural_length import NaturalLength
 
 SURE = 20.0
 """The logit of the token a fake model is sure of; all others have 0."""
+
+
+def longest_chain(a: int, b: int, base: int) -> int:
+    """The longest carry chain of a sum, column by column: 3 in 999 + 1, 1 in 95 + 15, 0 in 12 + 34."""
+    longest = run = 0
+    while a or b:
+        column = a % base + b % base
+        handed_on = run + 1 if run and column == base - 1 else 0
+        run = 1 if column >= base else handed_on
+        longest = max(longest, run)
+        a, b = a // base, b // base
+    return longest
 
 
 def tiny_config(**changes) -> RunConfig:

@@ -10,8 +10,8 @@ from fakes import tiny_config
 from lengthwise.evaluation import anatomy
 from lengthwise.evaluation.anatomy import NO_DIGIT, attention_weights, dissect, measure_anatomy
 from lengthwise.evaluation.decode import written_digits
-from lengthwise.evaluation.subject import CHUNK_TOKENS
-from lengthwise.model.positions import number_tokens
+from lengthwise.evaluation.problems import CHUNK_TOKENS
+from lengthwise.model.positions.encoding import number_tokens
 from lengthwise.runs.build import build
 from lengthwise.runs.evaluate import few_rows
 from lengthwise.tokens.layouts.layout import A, B, C

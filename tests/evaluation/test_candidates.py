@@ -4,21 +4,20 @@ from itertools import product
 
 import pytest
 import torch
-from fakes import PerfectModel, TheoryModel, tiny_config
+from fakes import PerfectModel, TheoryModel, longest_chain, tiny_config
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.evaluation.measure import Row, measure_candidates, measure_steps
-from lengthwise.evaluation.problems import Drawing
+from lengthwise.evaluation.problems import Drawing, Member, Subject
 from lengthwise.evaluation.problems import test_problems as problems_of
 from lengthwise.evaluation.strata import chain_strata, measure_strata
-from lengthwise.evaluation.subject import Member, Subject
 from lengthwise.model.positions import find_encoding
 from lengthwise.records.view import RunView
 from lengthwise.runs.launch import train
-from lengthwise.theory.carries import longest_chain
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
-from lengthwise.tokens.layouts import CARRY, SUM, build_layout
+from lengthwise.tokens.layouts import build_layout
+from lengthwise.tokens.layouts.layout import CARRY, SUM
 
 CPU = torch.device("cpu")
 D3 = Domain.parse("D3", 3)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from lengthwise.evaluation import decode
-from lengthwise.evaluation.decode import Reading, SymbolPositions, greedy
+from lengthwise.evaluation.decode import Reading, greedy
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import ENCODINGS
@@ -18,10 +18,10 @@ def build(name, seeds=(1, 2)):
     return GPT(config, name, 16, ROWS, seeds).eval()
 
 
-def read(prompt, positions, steps, lengths=None, symbols=None):
+def read(prompt, positions, steps, lengths=None, **symbols):
     """By default prompts are as long as they look."""
     lengths = torch.full(prompt.shape[:2], prompt.shape[-1]) if lengths is None else lengths
-    return Reading(prompt, positions, steps, lengths, symbols)
+    return Reading(prompt, positions, steps, lengths, **symbols)
 
 
 def uncached(model, prompt, positions):
@@ -84,7 +84,7 @@ def test_prompts_of_unlike_length(name, prompt, positions):
 def test_positions_that_depend_on_what_is_written(prompt, positions):
     model, others, base = build("coupled"), positions.flip(0), 9
     others[..., :PROMPT] = positions[..., :PROMPT]
-    answer = greedy(model, read(prompt, positions, STEPS, symbols=SymbolPositions(base, others)))
+    answer = greedy(model, read(prompt, positions, STEPS, symbols=others, base=base))
     sequence = torch.cat([prompt, answer], dim=-1)
     own = torch.where(sequence < base, positions, others)
     assert torch.equal(answer[:, :, 0], greedy(model, read(prompt, positions, STEPS))[:, :, 0])

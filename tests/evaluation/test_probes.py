@@ -15,8 +15,7 @@ from lengthwise.evaluation.probes import (
     measure_dynamics,
     out_of_sample_r2,
 )
-from lengthwise.evaluation.problems import Drawing, reference_answers
-from lengthwise.evaluation.subject import Member, Subject
+from lengthwise.evaluation.problems import Drawing, Member, Subject, reference_answers
 from lengthwise.model.positions import find_encoding
 from lengthwise.records.analysis import dependence_of
 from lengthwise.theory.carries import r2_ceiling

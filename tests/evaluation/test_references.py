@@ -12,8 +12,7 @@ from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.evaluation import problems
 from lengthwise.evaluation.measure import Row, measure
-from lengthwise.evaluation.problems import reference_answers
-from lengthwise.evaluation.subject import Member, Subject
+from lengthwise.evaluation.problems import Member, Subject, reference_answers
 from lengthwise.model.positions import find_encoding
 from lengthwise.theory.accuracy import accuracy
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis

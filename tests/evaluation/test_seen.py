@@ -5,10 +5,9 @@ import torch
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.evaluation.measure import row_makers
-from lengthwise.evaluation.problems import Drawing
+from lengthwise.evaluation.problems import Drawing, Member
 from lengthwise.evaluation.problems import test_problems as problems_of
 from lengthwise.evaluation.seen import chance_seen, seen_share, seen_share_of_pairs
-from lengthwise.evaluation.subject import Member
 from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.digits import from_ints, resize, to_ints
 from lengthwise.tokens.fixed import FixedSet, enumerate_pairs

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from fakes import PerfectModel, TheoryModel, tiny_config
+from fakes import PerfectModel, TheoryModel, longest_chain, tiny_config
 
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
@@ -23,7 +23,7 @@ from lengthwise.evaluation.strata import (
 from lengthwise.model.positions import find_encoding
 from lengthwise.runs.build import Stack, build
 from lengthwise.runs.evaluate import Assessment, domain_rows
-from lengthwise.theory.carries import chain_counts, longest_chain
+from lengthwise.theory.carries import chain_counts
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.digits import to_ints
 from lengthwise.tokens.layouts import build_layout

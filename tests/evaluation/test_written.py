@@ -6,7 +6,7 @@ from fakes import PerfectModel
 
 from lengthwise.arithmetic import Task
 from lengthwise.evaluation.decode import read_digits, written_digits
-from lengthwise.evaluation.subject import Subject
+from lengthwise.evaluation.problems import Subject
 from lengthwise.model.positions import find_encoding
 from lengthwise.tokens.digits import from_ints, to_ints
 from lengthwise.tokens.layouts import LAYOUTS, build_layout

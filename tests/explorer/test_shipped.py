@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from lengthwise.cli import main
 from lengthwise.evaluation.anatomy import watch
 from lengthwise.evaluation.score import right_answers
-from lengthwise.model.positions import number_tokens
+from lengthwise.model.positions.encoding import number_tokens
 from lengthwise.records.folder import RunFolder
 from lengthwise.runs.load import load
 from lengthwise.shipped import shipped_models
@@ -128,6 +128,6 @@ def test_coupled_multiplication_has_a_head_for_each_digit_of_the_short_number():
         )
         _, layers = watch(run.stack.model, ids.view(1, 1, -1), positions[..., :written])
         units, tens = ((number == 2) & (significance == place) for place in (1, 2))
-        by_tokens = layers[1].weights()[0, 0, 3:, number == 3]
+        by_tokens = layers[1].weights(0, written)[0, 0, 3:, number == 3]
         on_units, on_tens = by_tokens[..., units].sum(-1), by_tokens[..., tens].sum(-1)
         assert on_tens[0].min() > 0.999 and on_units[1].min() > 0.999

@@ -13,7 +13,7 @@ from lengthwise.model.config import ModelConfig
 from lengthwise.model.dropout import Noise
 from lengthwise.model.gpt import GPT
 from lengthwise.model.layers import Initializer, Linear
-from lengthwise.model.positions import has_position
+from lengthwise.model.positions.encoding import has_position
 from lengthwise.model.positions.table import Waves
 
 VOCABULARY, ROWS, CIRCLE = 16, 24, 23

@@ -13,7 +13,8 @@ from lengthwise.errors import InputError
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.gpt import GPT
 from lengthwise.model.layers import Initializer
-from lengthwise.model.positions import ENCODINGS, Encoding, IndexEncoding, find_encoding, number_tokens
+from lengthwise.model.positions import ENCODINGS, find_encoding
+from lengthwise.model.positions.encoding import Encoding, IndexEncoding, number_tokens
 from lengthwise.model.positions.randomized import PREFIX
 from lengthwise.theory.encodings import ENCODING_FACTS, RANDOMIZED
 

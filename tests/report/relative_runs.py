@@ -2,12 +2,12 @@
 
 import random
 
+from fakes import longest_chain
 from synthetic_runs import record_maker
 
 from lengthwise.recipes import RECIPES, Setting
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.view import RunView
-from lengthwise.theory.carries import longest_chain
 from lengthwise.theory.hypotheses import Hypothesis
 
 PROBLEMS = 600

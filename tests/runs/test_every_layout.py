@@ -12,7 +12,7 @@ from lengthwise.runs.launch import train
 from lengthwise.runs.load import load
 from lengthwise.theory.encodings import ENCODING_FACTS
 from lengthwise.tokens.digits import from_ints
-from lengthwise.tokens.layouts import Malformed
+from lengthwise.tokens.layouts.layout import Malformed
 
 SHORT = {"training": {"steps": 3, "evaluate_every": 3}}
 BY_PLACE = {"position_waves": True, "place_attention": True}

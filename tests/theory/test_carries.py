@@ -4,6 +4,7 @@ from itertools import product
 
 import pytest
 from brute_force import all_pairs, digits
+from fakes import longest_chain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +15,6 @@ from lengthwise.theory.carries import (
     chain_distribution,
     digit_accuracy,
     digit_share,
-    longest_chain,
     r2_ceiling,
 )
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis, windowed_sum

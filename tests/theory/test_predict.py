@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import pytest
 
-from lengthwise.arithmetic import Domain, Task
+from lengthwise.arithmetic import OPERATIONS, Domain, Operation, Task
 from lengthwise.errors import InputError
 from lengthwise.theory.accuracy import accuracy
 from lengthwise.theory.hypotheses import Hypothesis
@@ -160,6 +160,12 @@ def test_table_1_is_the_papers():
         "absolute": [False, False, True, False],
         "relative": [True, False, True, False],
     }
+
+
+def test_an_operation_of_ones_own_has_a_hypothesis_and_no_exact_accuracy(monkeypatch):
+    monkeypatch.setitem(OPERATIONS, "max", Operation("^", max, max))
+    rows = predict("max", "D2", "D1,D4").rows
+    assert [(str(row.hypothesis), row.accuracy) for row in rows] == [("truncated:2", None)] * 2
 
 
 def test_json_contract():

@@ -124,7 +124,6 @@ def test_truncate(case, length):
     digits = from_ints([a, b], width, base)
     expected = [a % base**length, b % base**length]
     assert to_ints(truncate(digits, length), base) == expected
-    assert to_ints(truncate(digits, torch.tensor([length, 1])), base) == [expected[0], b % base]
 
 
 def windowed_by_hand(a, b, window, base, width):
@@ -138,15 +137,13 @@ def windowed_by_hand(a, b, window, base, width):
     return result
 
 
-@given(operands(longest=25), st.integers(1, 27), st.integers(1, 27))
-def test_windowed_add(case, window, other):
+@given(operands(longest=25), st.integers(1, 27))
+def test_windowed_add(case, window):
     base, width, a, b = case
     digits = as_digits(base, width, a, b)
     result = windowed_add(*digits, window, base)
     assert result.shape == (1, width + 1) and result.dtype == torch.int8
     assert to_ints(result, base) == [windowed_by_hand(a, b, window, base, width)]
-    both = windowed_add(*(x.expand(2, -1) for x in digits), torch.tensor([window, other]), base)
-    assert to_ints(both, base) == [windowed_by_hand(a, b, w, base, width) for w in (window, other)]
 
 
 def test_values_that_do_not_fit():
@@ -215,5 +212,5 @@ def test_nothing_waits_for_the_device():
     answers = Answers([Task.parse(name) for name in STACKS[-1]], 120)
     with FakeTensorMode(allow_non_fake_inputs=True):
         assert answers(a, a).shape == (5, 4, 120)
-        assert truncate(a, torch.ones(5, 1)).shape == a.shape
-        assert windowed_add(a, a, torch.ones(5, 1), 10).shape == (5, 4, 61)
+        assert truncate(a, 3).shape == a.shape
+        assert windowed_add(a, a, 3, 10).shape == (5, 4, 61)

@@ -11,10 +11,13 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from lengthwise.arithmetic import Task, digit_count
 from lengthwise.errors import InputError
-from lengthwise.model.positions import find_encoding, number_tokens
+from lengthwise.model.positions import find_encoding
+from lengthwise.model.positions.encoding import number_tokens
 from lengthwise.theory.encodings import LAYOUT_FACTS
 from lengthwise.tokens.digits import from_ints
-from lengthwise.tokens.layouts import LAYOUTS, Malformed, Vocabulary, build_layout, squeezed
+from lengthwise.tokens.layouts import LAYOUTS, build_layout
+from lengthwise.tokens.layouts.layout import Malformed, Vocabulary
+from lengthwise.tokens.layouts.natural_length import squeezed
 
 torch.set_num_threads(1)
 

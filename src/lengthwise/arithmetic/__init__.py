@@ -1,17 +1,12 @@
 """What is computed, on Python integers: tasks and the domains their operands come from."""
 
-from lengthwise.arithmetic.domain import Domain, Part, default_test, pair_length, parse_test_domains
-from lengthwise.arithmetic.task import OPERATIONS, Operation, Task, digit_count, in_base
-
-__all__ = [
-    "OPERATIONS",
-    "Domain",
-    "Operation",
-    "Part",
-    "Task",
-    "default_test",
-    "digit_count",
-    "in_base",
-    "pair_length",
-    "parse_test_domains",
-]
+from lengthwise.arithmetic.domain import Domain as Domain
+from lengthwise.arithmetic.domain import Part as Part
+from lengthwise.arithmetic.domain import default_test as default_test
+from lengthwise.arithmetic.domain import pair_length as pair_length
+from lengthwise.arithmetic.domain import parse_test_domains as parse_test_domains
+from lengthwise.arithmetic.task import OPERATIONS as OPERATIONS
+from lengthwise.arithmetic.task import Operation as Operation
+from lengthwise.arithmetic.task import Task as Task
+from lengthwise.arithmetic.task import digit_count as digit_count
+from lengthwise.arithmetic.task import in_base as in_base

@@ -121,13 +121,8 @@ class Part:
         return pairs[1:] if self.skips_zero_lead else pairs
 
     @property
-    def lead_pair_count(self) -> int:
-        a_lowest, b_lowest = self.lowest_leads
-        return (self.base - a_lowest) * (self.base - b_lowest) - self.skips_zero_lead
-
-    @property
     def size(self) -> int:
-        return self.lead_pair_count * self.base ** (sum(self.lengths) - 2)
+        return len(self.lead_pairs) * self.base ** (sum(self.lengths) - 2)
 
     def column(self, position: int) -> list[tuple[int, int]]:
         """The pairs of digits of a column, 1 being the lowest: all equally likely, whatever other columns hold."""
@@ -163,11 +158,9 @@ class Part:
 
     def is_inside(self, other: "Part") -> bool:
         """Whether the other part holds all its pairs; if neither is inside the other, they share none."""
-        if (self.length, self.base) != (other.length, other.base):
-            return False
-        # No rectangle of a part lies across two of another part.
-        return all(
-            any(_within(rows, others) and _within(columns, more) for others, more in other.rectangles)
+        # No rectangle of a part lies across two of another part, so its corners tell.
+        return self.base == other.base and all(
+            (rows[0], columns[0]) in other and (rows[-1], columns[-1]) in other
             for rows, columns in self.rectangles
         )
 
@@ -299,10 +292,6 @@ def default_test(train: Domain, longest: int = MAX_LENGTH) -> str:
 def pair_length(a: int, b: int, base: int) -> int:
     """The length n of the domain D_n that holds the pair."""
     return digit_count(max(a, b), base)
-
-
-def _within(interval: range, other: range) -> bool:
-    return other.start <= interval.start and interval.stop <= other.stop
 
 
 def _parse_term(term: str, text: str, base: int) -> tuple[Fraction | None, list[Part]]:

@@ -90,11 +90,7 @@ def digit_count(value: int, base: int) -> int:
     >>> digit_count(0, 10), digit_count(9, 10), digit_count(1000, 10), digit_count(8, 2)
     (1, 1, 4, 4)
     """
-    count = 1
-    while value >= base:
-        value //= base
-        count += 1
-    return count
+    return len(in_base(value, base))
 
 
 def in_base(value: int, base: int) -> str:

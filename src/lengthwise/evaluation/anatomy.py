@@ -12,22 +12,20 @@ Q queries, the last of K keys.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from lengthwise.evaluation.measure import Row, row_makers
-from lengthwise.evaluation.subject import Member, Pair, Subject, answer_span
+from lengthwise.evaluation.problems import Member, Pair, Subject
+from lengthwise.evaluation.score import answer_span
 from lengthwise.model.attention import AttentionHeads
 from lengthwise.model.gpt import GPT
 from lengthwise.records.schema import Record
-from lengthwise.tokens.layouts import Tokens
-from lengthwise.tokens.layouts.layout import A, B, C
+from lengthwise.tokens.layouts.layout import A, B, C, Tokens
 
 TENTHS = 10
 NO_DIGIT = TENTHS + 1
@@ -37,46 +35,24 @@ WEIGHTS_AT_ONCE = 1 << 25
 """Attention weights that are there at a time: an answer of a thousand digits has millions in each head."""
 
 
-class Layer(NamedTuple):
-    """The heads of a layer, in groups that attend in the same way, and which of its queries are meant."""
-
-    groups: tuple[AttentionHeads, ...]
-    first: int
-    last: int
-
-    @property
-    def heads(self) -> int:
-        return sum(group.heads for group in self.groups)
-
-    @property
-    def queries(self) -> int:
-        return self.last - self.first
-
-    @property
-    def tokens(self) -> int:
-        return self.groups[0].tokens
-
-    def weights(self) -> Tensor:
-        """float32 [M, N, H, Q, K] over tokens. Where they sum to less than 1, the rest is on none."""
-        return torch.cat([group.weights(self.first, self.last) for group in self.groups], 2)
-
-    def some(self, first: int, last: int) -> "Layer":
-        """Queries `first` to `last` - 1 alone, with the keys that these may see."""
-        return self._replace(first=self.first + first, last=self.first + last)
-
-
 @torch.no_grad()
-def watch(model: GPT, ids: Tensor, positions: Tensor, tail: int | None = None) -> tuple[Tensor, list[Layer]]:
-    """The logits of a pass, and its layers in the order they are applied. With `tail`, the last layer has the last
-    `tail` queries alone."""
-    layers: dict[int, list[AttentionHeads]] = defaultdict(list)
-    logits = model(ids, positions, tail=tail, on_attention=lambda number, heads: layers[number].append(heads))
-    return logits, [Layer(tuple(groups), 0, groups[0].queries) for groups in layers.values()]
+def watch(
+    model: GPT, ids: Tensor, positions: Tensor, tail: int | None = None
+) -> tuple[Tensor, list[AttentionHeads]]:
+    """The logits of a pass, and the heads of its layers in the order they are applied. With `tail`, the last layer
+    has the last `tail` queries alone."""
+    layers: dict[int, AttentionHeads] = {}
+
+    def note(number: int, heads: AttentionHeads) -> None:
+        layers[number] = layers[number].beside(heads) if number in layers else heads
+
+    logits = model(ids, positions, tail=tail, on_attention=note)
+    return logits, list(layers.values())
 
 
 def attention_weights(model: GPT, ids: Tensor, positions: Tensor) -> list[Tensor]:
     """Of each layer: [M, N, H, T, T], queries by keys."""
-    return [layer.weights() for layer in watch(model, ids, positions)[1]]
+    return [heads.weights(0, heads.queries) for heads in watch(model, ids, positions)[1]]
 
 
 def sharpest(layers: Sequence[Tensor]) -> int:
@@ -163,7 +139,7 @@ def first_wrong_tenth(wrong: Tensor, is_digit: Tensor) -> Tensor:
     return torch.where(wrong.any(-1, keepdim=True), found, 0).squeeze(-1)
 
 
-def _look(layer: Layer, tokens: Tokens, start: int, end: int) -> tuple[Tensor, Tensor]:
+def _look(layer: AttentionHeads, tokens: Tokens, start: int, end: int) -> tuple[Tensor, Tensor]:
     """Sums [M, H] over answer digits of the largest weight and of the weight on digits needed."""
     members, problems, _ = tokens.ids.shape
     sharp = torch.zeros(members, layer.heads, dtype=torch.float64, device=tokens.ids.device)
@@ -173,7 +149,7 @@ def _look(layer: Layer, tokens: Tokens, start: int, end: int) -> tuple[Tensor, T
         # What is written at a place comes from the query of the place before.
         written = slice(place, min(place + size, end))
         skipped = end - 1 - layer.queries
-        weights = layer.some(written.start - 1 - skipped, written.stop - 1 - skipped).weights()
+        weights = layer.weights(written.start - 1 - skipped, written.stop - 1 - skipped)
         is_digit = (tokens.number[..., written] == C).unsqueeze(2)
         sharp += (weights.amax(-1) * is_digit).sum((1, 3))
         column = _needed(tokens, written).unsqueeze(2)

@@ -19,10 +19,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from lengthwise.evaluation.subject import Pair, Subject
+from lengthwise.evaluation.problems import Pair, Subject
 from lengthwise.model.gpt import GPT
-from lengthwise.tokens.layouts import Layout, Vocabulary
-from lengthwise.tokens.layouts.layout import C
+from lengthwise.tokens.layouts.layout import C, Layout, Tokens, Vocabulary
 
 NO_TOKEN = -1
 
@@ -33,26 +32,30 @@ DECODED_ROWS = {"cuda": 1 << 14, "cpu": 1 << 10}
 """Problems of all members decoded at once for their digits: enough to fill a GPU, few enough for its memory."""
 
 
-class SymbolPositions(NamedTuple):
-    """Positions of the tokens that are no digits: those from `base` on."""
-
-    base: int
-    positions: Tensor
-
-
 class Reading(NamedTuple):
     """What a model reads before it answers, and where its answer will stand.
 
     prompt is [M, N, P], of which `lengths` [M, N] tokens are each problem's own; positions are those of prompt and
-    answer, [M or 1, N or 1, P + steps]. `symbols` is for positions that differ between a digit and another token
-    of the same place.
+    answer, [M or 1, N or 1, P + steps]. Where a digit and another token in the same place differ in position,
+    `symbols` has the positions of the others, whose ids are `base` and above.
     """
 
     prompt: Tensor
     positions: Tensor
     steps: int
     lengths: Tensor
-    symbols: SymbolPositions | None = None
+    symbols: Tensor | None = None
+    base: int = 0
+
+    def positions_of(self, ids: Tensor, start: int = 0) -> Tensor:
+        """Of tokens [M, N, T] that stand from place `start` on."""
+        places = slice(start, start + ids.shape[-1])
+        positions = self.positions[..., places]
+        return (
+            positions
+            if self.symbols is None
+            else torch.where(ids < self.base, positions, self.symbols[..., places])
+        )
 
 
 def greedy(model: GPT, reading: Reading, end: int = NO_TOKEN) -> Tensor:
@@ -81,15 +84,12 @@ def write(model: GPT, reading: Reading) -> Iterator[tuple[Tensor, Tensor]]:
     instead of writing.
     """
     assert not model.training, "decoding is for a model in evaluation mode"
-    prompt, positions, steps, lengths, symbols = reading
-    assert steps >= 1 and positions.shape[-1] == prompt.shape[-1] + steps
-    cache = model.cache(batch=prompt.shape[1], length=positions.shape[-1])
+    prompt, steps, lengths, length = reading.prompt, reading.steps, reading.lengths, reading.positions.shape[-1]
+    assert steps >= 1 and length == prompt.shape[-1] + steps
+    cache = model.cache(batch=prompt.shape[1], length=length)
     ids, start = _common_prompt(reading), 0
     for end in range(ids.shape[-1], int(lengths.max()) + steps):
-        here = positions[..., start:end]
-        if symbols is not None:
-            here = torch.where(ids < symbols.base, here, symbols.positions[..., start:end])
-        logits = model(ids, here, tail=1, cache=cache)
+        logits = model(ids, reading.positions_of(ids, start), tail=1, cache=cache)
         ids = logits.argmax(-1)
         if end < prompt.shape[-1]:
             ids = torch.where((end < lengths).unsqueeze(-1), prompt[..., end : end + 1], ids)
@@ -134,14 +134,19 @@ def prepare(subject: Subject, pair: Pair) -> Reading:
         digits[..., places],
         steps,
         tokens.prompt_length,
-        None if torch.equal(digits, symbols) else SymbolPositions(base, symbols[..., places]),
+        None if torch.equal(digits, symbols) else symbols[..., places],
+        base,
     )
 
 
 def answer_tokens(layout: Layout) -> int:
     """S, the tokens of the longest answer."""
+    return int(_longest_answer(layout).answer.sum())
+
+
+def _longest_answer(layout: Layout) -> Tokens:
     number = torch.full((layout.answer_width,), layout.vocabulary.base - 1, dtype=torch.int8)
-    return int(layout.encode(number[:1], number[:1], number).answer.sum())
+    return layout.encode(number[:1], number[:1], number).spread()
 
 
 def written_digits(subject: Subject, problem: Pair) -> Tensor:
@@ -165,8 +170,7 @@ def read_digits(answers: Tensor, layout: Layout) -> Tensor:
 
 def _answer_form(layout: Layout) -> tuple[int, bool]:
     """How many tokens stand between = and the answer's digits, and whether the highest digit comes first."""
-    number = torch.full((layout.answer_width,), layout.vocabulary.base - 1, dtype=torch.int8)
-    tokens = layout.encode(number[:1], number[:1], number).spread()
+    tokens = _longest_answer(layout)
     after = slice(int(tokens.prompt_length), None)
     is_answer = tokens.number[after] == C
     first = int(is_answer.nonzero()[0])

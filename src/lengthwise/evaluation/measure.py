@@ -14,10 +14,9 @@ from torch import Tensor
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.evaluation.decode import decode, split_failures
-from lengthwise.evaluation.problems import Problems, reference_answers
-from lengthwise.evaluation.score import Scores, right_answers, score
+from lengthwise.evaluation.problems import Member, Problems, Subject, reference_answers
+from lengthwise.evaluation.score import Scores, right_answers, right_where, score
 from lengthwise.evaluation.seen import seen_share, seen_share_of_pairs
-from lengthwise.evaluation.subject import Member, Pair, Subject
 from lengthwise.records.schema import Record
 from lengthwise.theory.coverage import coverage
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
@@ -129,22 +128,13 @@ def measure_steps(subject: Subject, members: Sequence[Member], rows: Sequence[Ro
     """
     records: list[Record] = []
     for row in rows:
-        correct = _right_by_step(subject, row.problems.pair, row.truth).sum(-1).tolist()
+        right = right_where(
+            subject, row.problems.pair, row.truth, lambda tokens: [tokens.number == n for n in STEPS.values()]
+        )
+        correct = right.sum(-1).tolist()
         for k, make in enumerate(row_makers(members, row.problems)):
             records += [make(metric=f"steps:{kind}", correct=correct[i][k]) for i, kind in enumerate(STEPS)]
     return records
-
-
-@torch.no_grad()
-def _right_by_step(subject: Subject, pair: Pair, answers: Tensor) -> Tensor:
-    """bool [kinds of steps, M, N]."""
-    found: list[Tensor] = []
-    for chunk in subject.chunks(*pair, answers):
-        tokens, positions = subject.read(*chunk)
-        logits = subject.model(tokens.ids[..., :-1], positions[..., :-1], tail=tokens.ids.shape[-1] - 1)
-        right, number = logits.argmax(-1) == tokens.ids[..., 1:], tokens.number[..., 1:]
-        found.append(torch.stack([(right | (number != kind)).all(-1) for kind in STEPS.values()]))
-    return torch.cat(found, -1)
 
 
 def measure_decoded(subject: Subject, members: Sequence[Member], rows: Sequence[Row]) -> list[Record]:

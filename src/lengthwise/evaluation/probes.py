@@ -30,9 +30,8 @@ from torch import Tensor
 from lengthwise.arithmetic import Domain
 from lengthwise.evaluation.decode import written_digits
 from lengthwise.evaluation.measure import record_maker
-from lengthwise.evaluation.problems import DEPENDENCE_START, Drawing
+from lengthwise.evaluation.problems import DEPENDENCE_START, Drawing, Member, Pair, Subject
 from lengthwise.evaluation.seen import seen_share_of_pairs
-from lengthwise.evaluation.subject import Member, Pair, Subject
 from lengthwise.records.schema import Record
 from lengthwise.tokens.counter import DRAWS_PER_PROBLEM, below
 from lengthwise.tokens.digits import resize

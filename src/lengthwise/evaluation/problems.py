@@ -1,13 +1,13 @@
-"""Test problems (a domain whole, a sample, a user's own pairs) and what truth and other hypotheses answer to them.
+"""Who is asked what: models and the way they read problems, test problems, and what hypotheses answer to these.
 
-Of a large domain the sample is of its reserved pairs. `reference_answers` is the twin, on digits, of what
-`theory.hypotheses` computes on integers.
+Test problems are a domain whole, a sample, or a user's own pairs; of a large domain the sample is of its reserved
+pairs. `reference_answers` is the twin, on digits, of what `theory.hypotheses` computes on integers.
 
-Shapes: M members, N problems, W operand digits, A answer digits.
+Shapes: M members, N problems, T tokens, W operand digits, A answer digits.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,19 +17,62 @@ from torch import Tensor
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
-from lengthwise.evaluation.subject import Pair
+from lengthwise.model.gpt import GPT
+from lengthwise.model.positions.encoding import Encoding, number_tokens
 from lengthwise.theory.hypotheses import Hypothesis
+from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.counter import Draws, derive
 from lengthwise.tokens.digits import Answers, fold, from_ints, leading, modulo, resize, truncate, windowed_add
 from lengthwise.tokens.fixed import enumerate_pairs
+from lengthwise.tokens.layouts.layout import Layout, Tokens
 from lengthwise.tokens.reserve import WHOLE_LIMIT
 from lengthwise.tokens.sampling import Sampler, Stream
+
+Pair = tuple[Tensor, Tensor]
+"""Operands a and b [M, N, W] of problems."""
+
+# Tokens of all members in one pass: enough to fill a GPU, few enough to stay in a CPU's cache.
+CHUNK_TOKENS = {"cuda": 1 << 19, "cpu": 1 << 13}
 
 DEPENDENCE_START, CHAIN_START, PAIR_START, SET_START = (number << 40 for number in range(1, 5))
 """Where the problems of each measurement begin in a member's evaluation stream; those of test domains do at 0."""
 
 X_DIGIT = 33
 """The digit x of bases above this; in others it is a sign of multiplication."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model, which is a stack of members, with the layout and the encoding that it reads problems with."""
+
+    model: GPT
+    layout: Layout
+    encoding: Encoding
+
+    def read(self, a: Tensor, b: Tensor, c: Tensor) -> tuple[Tokens, Tensor]:
+        """Problems and answers [M, N, digits] as tokens, and the positions [M or 1, N or 1, T] of these."""
+        encoded = self.layout.encode(a, b, c)
+        return encoded.spread(), number_tokens(self.encoding, encoded.significance, encoded.number)
+
+    def chunks(self, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
+        """Tensors [M, N, ...] of problems, as many problems at once as suits the device."""
+        size = max(1, CHUNK_TOKENS[tensors[0].device.type] // (self.layout.length * len(tensors[0])))
+        yield from zip(*(tensor.split(size, dim=1) for tensor in tensors), strict=True)
+
+
+@dataclass(frozen=True)
+class Member:
+    """One run of a stack, after some steps of training."""
+
+    run: str
+    seed: int
+    task: Task
+    train: Domain
+    step: int = 0
+    draws: int = 0
+    """Problems that training has drawn so far, the same one counted each time."""
+    data: DataConfig = DataConfig()  # noqa: RUF009 (frozen)
+    """How it draws them."""
 
 
 @dataclass(frozen=True)
@@ -156,21 +199,9 @@ def _answer(task: Task, hypothesis: Hypothesis, a: Tensor, b: Tensor, width: int
     return Answers([task], width, a.device)(a, b)
 
 
-def _truncated(a: Tensor, b: Tensor, size: int, base: int) -> Pair:
-    return truncate(a, size), truncate(b, size)
-
-
-def _leading(a: Tensor, b: Tensor, size: int, base: int) -> Pair:
-    return leading(a, b, size)
-
-
-def _folded(a: Tensor, b: Tensor, size: int, base: int) -> Pair:
-    return fold(a, size, base), fold(b, size, base)
-
-
 OPERANDS: dict[str, Callable[[Tensor, Tensor, int, int], Pair]] = {
-    "truncated": _truncated,
-    "leading": _leading,
-    "folded": _folded,
+    "truncated": lambda a, b, size, base: (truncate(a, size), truncate(b, size)),
+    "leading": lambda a, b, size, base: leading(a, b, size),
+    "folded": lambda a, b, size, base: (fold(a, size, base), fold(b, size, base)),
 }
 """What hypotheses that do the task on other operands make of (a, b), from their size and the base."""

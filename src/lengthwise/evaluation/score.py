@@ -3,21 +3,18 @@
 Greedy decoding yields an answer if and only if, reading that answer, the model's most likely token is the
 right one at every answer position. So one pass over problem and reference scores the reference.
 
-Shapes: M members, N problems, T tokens, A answer digits, V vocabulary.
+Shapes: M members, N problems, S tokens from the first of any answer to the last, A answer digits, V vocabulary.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from lengthwise.evaluation.subject import Pair, Subject, answer_span
-from lengthwise.tokens.layouts import Tokens
-from lengthwise.tokens.layouts.layout import C
+from lengthwise.evaluation.problems import Pair, Subject
+from lengthwise.tokens.layouts.layout import C, Tokens
 
-SCORED_AT_ONCE = 1 << 13
-"""Problems whose every digit is kept, until it is known which answers are right."""
 WEAK_THRESHOLD = 1e-3
 """A digit counts as within reach, the paper's weak form, if its probability is above this."""
 
@@ -67,42 +64,63 @@ def score(subject: Subject, problem: Pair, reference: Tensor, support: Tensor) -
     return Scores(*(torch.cat(columns, 1) for columns in zip(*scored, strict=True)))
 
 
+@torch.no_grad()
+def right_where(
+    subject: Subject, problem: Pair, answers: Tensor, kinds: Callable[[Tokens], Sequence[Tensor]]
+) -> Tensor:
+    """bool [kinds, M, N]: whether, as the model reads these answers [M, N, A], each of their tokens that is of a
+    kind is the most likely one."""
+    found: list[Tensor] = []
+    for chunk in subject.chunks(*problem, answers):
+        logits, tokens = _read_answers(subject, *chunk)
+        right = logits.argmax(-1) == tokens.ids
+        found.append(torch.stack([(right | ~kind).all(-1) for kind in kinds(tokens)]))
+    return torch.cat(found, -1)
+
+
 def right_answers(subject: Subject, problem: Pair, answers: Tensor) -> Tensor:
     """bool [M, N]: where greedy decoding would write these answers [M, N, A]."""
-    vocabulary = len(subject.layout.vocabulary)
-    support = torch.ones(len(answers), answers.shape[-1], vocabulary, dtype=torch.bool, device=answers.device)
-    parts = zip(*(x.split(SCORED_AT_ONCE, dim=1) for x in (*problem, answers)), strict=True)
-    return torch.cat([score(subject, (a, b), c, support).exact for a, b, c in parts], 1)
+    return right_where(subject, problem, answers, lambda tokens: [tokens.answer])[0]
 
 
-def _score_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor, support: Tensor) -> tuple[Tensor, ...]:
+def _read_answers(subject: Subject, a: Tensor, b: Tensor, c: Tensor) -> tuple[Tensor, Tokens]:
+    """The tokens [M, N, S] from the first of any answer to the last, and their logits [M, N, S, V]."""
     tokens, positions = subject.read(a, b, c)
     start, end = answer_span(tokens)
     logits = subject.model(tokens.ids[..., : end - 1], positions[..., : end - 1], tail=end - start)
-    targets, answer = tokens.ids[..., start:end], tokens.answer[..., start:end]
+    return logits, Tokens(*(part[..., start:end] for part in tokens))
+
+
+def _score_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor, support: Tensor) -> tuple[Tensor, ...]:
+    logits, tokens = _read_answers(subject, a, b, c)
     log_probabilities = logits.log_softmax(-1)
-    of_target = log_probabilities.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
-    right = logits.argmax(-1) == targets
+    of_target = log_probabilities.gather(-1, tokens.ids.unsqueeze(-1)).squeeze(-1)
+    right = logits.argmax(-1) == tokens.ids
     place, present = _digit_places(tokens, c.shape[-1])
-    place = (place - start).clamp(min=0)
     of_digits = log_probabilities.gather(2, place.unsqueeze(-1).expand(-1, -1, -1, logits.shape[-1]))
     inside = (of_digits.exp() * support.unsqueeze(1)).sum(-1)
-    is_rest = answer & (tokens.number[..., start:end] != C)
+    is_rest = tokens.answer & (tokens.number != C)
     return (
         present,
         right.gather(-1, place) | ~present,
         (right | ~is_rest).all(-1),
         torch.where(present, of_target.gather(-1, place).exp(), 1),
-        -(of_target * answer).sum(-1) / answer.sum(-1),
+        -(of_target * tokens.answer).sum(-1) / tokens.answer.sum(-1),
         torch.where(present, 1 - inside, 0),
     )
 
 
 def _digit_places(tokens: Tokens, digits: int) -> tuple[Tensor, Tensor]:
     """Where the answer's digits of significance 1, 2, ... stand, [M, N, A], and whether they do."""
-    place = torch.arange(tokens.ids.shape[-1], device=tokens.ids.device).expand_as(tokens.ids)
+    place = torch.arange(1, tokens.ids.shape[-1] + 1, device=tokens.ids.device).expand_as(tokens.ids)
     significance = torch.where(tokens.number == C, tokens.significance, 0)
     blank = place.new_zeros(*place.shape[:-1], digits + 1)
-    # Place 0 is [bos]: where nothing else is written, there is no such digit.
+    # Places count from 1: where there is 0, there is no such digit.
     found = blank.scatter(-1, significance, torch.where(significance > 0, place, 0))[..., 1:]
-    return found, found > 0
+    return (found - 1).clamp(min=0), found > 0
+
+
+def answer_span(tokens: Tokens) -> tuple[int, int]:
+    """The places from the first token of any answer to the last."""
+    places = tokens.answer.flatten(0, -2).any(0).nonzero()
+    return int(places.min()), int(places.max()) + 1

@@ -10,13 +10,16 @@ import torch
 from torch import Tensor
 
 from lengthwise.arithmetic import Domain, Part
-from lengthwise.evaluation.subject import Member
+from lengthwise.evaluation.problems import Member
 from lengthwise.theory.carries import chain_counts
 from lengthwise.tokens.chains import longest_chain
 from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.fixed import enumerate_pairs
 from lengthwise.tokens.reserve import into_test, is_reserved, low_digits, reserves
 from lengthwise.tokens.sampling import part_shares
+
+PAIRS_AT_ONCE = 1 << 13
+"""Pairs whose chances in every phase of training are there at a time."""
 
 CURRICULUM_STEPS = 16
 """In how many steps a falling share of zeros is followed."""
@@ -44,9 +47,10 @@ def chance_seen(member: Member, a: Tensor, b: Tensor) -> Tensor:
     if member.data.samples is not None:
         return _met_in_fixed_set(member, a, b)
     draws, shares = _phases(member)
+    pieces = zip(a.split(PAIRS_AT_ONCE), b.split(PAIRS_AT_ONCE), strict=True)
     # A pair that is the only one of its part has chance 1, whose logarithm is minus infinity.
-    unmet = (draws * torch.log1p(-_chance(member, a, b, shares))).sum(0)
-    return 1 - unmet.exp()
+    unmet = [(draws * torch.log1p(-_chance(member, x, y, shares))).sum(0) for x, y in pieces]
+    return 1 - torch.cat(unmet).exp()
 
 
 def _phases(member: Member) -> tuple[Tensor, Tensor]:
@@ -146,22 +150,21 @@ def _number_chance(case: Case, operand: int, digits: Tensor, base: int, shares: 
 
 
 def _met_in_fixed_set(member: Member, a: Tensor, b: Tensor) -> Tensor:
-    """Of a fixed set nine tenths are trained on, each as likely as the others to be drawn."""
-    held = _held(member)
-    trained = 0.9 * sum(held)
+    """Of a fixed set nine tenths are trained on, each as likely as the others to be drawn.
+
+    A part gives its share of what was asked for, or all it has. It holds no reserved pair, so that each of the
+    others comes up more often.
+    """
+    samples, train = member.data.samples, member.train
+    assert samples is not None
+    held = [float(min(w * samples, part.size)) for w, part in zip(train.weights, train.parts, strict=True)]
+    trained, low = 0.9 * sum(held), train.base ** low_digits(train.base)
     chance = torch.zeros(len(a), dtype=torch.float64)
-    for count, part in zip(held, member.train.parts, strict=True):
-        in_set = count / sum(held) / part.size * _without_reserved(part)
-        chance += _within(part, a, b) * in_set
-    chance *= ~is_reserved(a, b, member.train.base)
+    for count, part in zip(held, train.parts, strict=True):
+        more_often = low / (low - 1) if reserves(part) else 1.0
+        chance += _within(part, a, b) * (count / sum(held) / part.size * more_often)
+    chance *= ~is_reserved(a, b, train.base)
     return (chance * trained).clamp(max=0.9) * (1 - (1 - 1 / trained) ** member.draws)
-
-
-def _held(member: Member) -> list[float]:
-    """Problems of each part in a fixed set: its share of what was asked for, or all it has."""
-    assert member.data.samples is not None
-    shares = zip(member.train.weights, member.train.parts, strict=True)
-    return [float(min(weight * member.data.samples, part.size)) for weight, part in shares]
 
 
 def _within(part: Part, a: Tensor, b: Tensor) -> Tensor:
@@ -174,9 +177,3 @@ def _within(part: Part, a: Tensor, b: Tensor) -> Tensor:
     if part.skips_zero_lead:
         starts &= (a_top | b_top) > 0
     return starts & ~a[:, a_digits:].any(-1) & ~b[:, b_digits:].any(-1)
-
-
-def _without_reserved(part: Part) -> float:
-    """A fixed set holds no reserved pair, so that each of the others comes up more often."""
-    size = part.base ** low_digits(part.base)
-    return size / (size - 1) if reserves(part) else 1.0

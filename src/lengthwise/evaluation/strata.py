@@ -23,13 +23,21 @@ from torch import Tensor
 from lengthwise.arithmetic import Domain
 from lengthwise.evaluation.config import SetName
 from lengthwise.evaluation.measure import Row, agreement, record_maker
-from lengthwise.evaluation.problems import CHAIN_START, PAIR_START, SET_START, Drawing, Problems
-from lengthwise.evaluation.score import SCORED_AT_ONCE, right_answers
+from lengthwise.evaluation.problems import (
+    CHAIN_START,
+    PAIR_START,
+    SET_START,
+    Drawing,
+    Member,
+    Pair,
+    Problems,
+    Subject,
+)
+from lengthwise.evaluation.score import right_answers
 from lengthwise.evaluation.seen import chance_seen
-from lengthwise.evaluation.subject import Member, Pair, Subject
 from lengthwise.records.schema import Record
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
-from lengthwise.tokens.chains import LONGEST, longest_chain
+from lengthwise.tokens.chains import LONGEST, MAKE, free_columns, longest_chain
 from lengthwise.tokens.counter import below
 from lengthwise.tokens.digits import from_ints, resize
 
@@ -72,7 +80,7 @@ def measure_strata(subject: Subject, members: Sequence[Member], several: Sequenc
                 str(row.hypotheses[k]): right[-1][k],
             }
             make = partial(record_maker(member), selection=problems.selection)
-            records += _counts(make, strata, k, compared, _chance_seen(member, problems, k))
+            records += _counts(make, strata, k, compared, chance_seen(member, problems.a[k], problems.b[k]))
     return records
 
 
@@ -94,11 +102,6 @@ def _counts(
                     total=totals[i],
                     seen=round(shares[i] / totals[i], 6),
                 )
-
-
-def _chance_seen(member: Member, problems: Problems, k: int) -> Tensor:
-    parts = zip(problems.a[k].split(SCORED_AT_ONCE), problems.b[k].split(SCORED_AT_ONCE), strict=True)
-    return torch.cat([chance_seen(member, a, b) for a, b in parts])
 
 
 # --- by longest carry chain ---------------------------------------------------------------------------------
@@ -203,7 +206,7 @@ def lopsided(drawing: Drawing, length: int) -> Problems:
 def carry(drawing: Drawing, length: int) -> Problems:
     """99..9 + 1, 1 + 99..9, then any pairs whose lowest digits make a carry that all others hand on."""
     base, draws = drawing.base, drawing.draws(drawing.indices(SET_START))
-    low = _choice(_making(base), draws(0))
+    low = _choice(free_columns(base)[MAKE], draws(0))
     above = below(draws.several(1, length - 1), base).movedim(0, -1)
     handing_on = torch.stack([above, base - 1 - above])
     operands = resize(torch.cat([low, handing_on], -1).to(torch.int8), drawing.width)
@@ -217,7 +220,7 @@ def alternating(drawing: Drawing, length: int) -> Problems:
     """Both operands repeat two digits, such that from the top down columns make a carry and stop one by turns:
     9090 + 9090, 909 + 909. Where there are no more than were asked for, all of these."""
     base, members = drawing.base, len(drawing.seeds)
-    making, stopping = _making(base), [(x, y) for x in range(base) for y in range(base - 1 - x)]
+    stopping, making, _ = free_columns(base)
     if length == 1:
         stopping = stopping[:1]
     whole = len(making) * len(stopping) <= drawing.count
@@ -244,11 +247,6 @@ def set_strata(name: SetName, drawing: Drawing, length: int) -> Strata:
     problems = SETS[name](drawing, length)
     kind = torch.zeros(1, problems.a.shape[1], dtype=torch.int64, device=drawing.device)
     return Strata(problems, kind, [(problems.name, "exact")], [None] * len(drawing.seeds))
-
-
-def _making(base: int) -> list[tuple[int, int]]:
-    """Pairs of digits that make a carry."""
-    return [(x, y) for x in range(base) for y in range(base - x, base)]
 
 
 def _choice(pairs: Sequence[tuple[int, int]], draws: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lengthwise.arithmetic import in_base
-from lengthwise.evaluation.anatomy import Layer, sharpest, watch
+from lengthwise.evaluation.anatomy import sharpest, watch
 from lengthwise.evaluation.decode import Reading, after_prompt, answer_tokens, decode, prepare, write
 from lengthwise.evaluation.score import right_answers
 from lengthwise.explorer.queries import (
@@ -29,9 +29,10 @@ from lengthwise.explorer.queries import (
     RefusedError,
     read_number,
 )
+from lengthwise.model.attention import AttentionHeads
 from lengthwise.runs.load import Run
 from lengthwise.tokens.digits import from_ints
-from lengthwise.tokens.layouts import A, B, C
+from lengthwise.tokens.layouts.layout import A, B, C
 
 OPERANDS = {A: "a", B: "b"}
 
@@ -68,11 +69,7 @@ class AskedProblem:
     def sequence(self, answer: list[int]) -> tuple[Tensor, Tensor]:
         """Ids and positions [1, 1, T] of prompt and answer."""
         ids = torch.cat([self.reading.prompt, torch.tensor([[answer]])], -1)
-        positions = self.reading.positions[..., : ids.shape[-1]]
-        symbols = self.reading.symbols
-        if symbols is not None:
-            positions = torch.where(ids < symbols.base, positions, symbols.positions[..., : ids.shape[-1]])
-        return ids, positions
+        return ids, self.reading.positions_of(ids)
 
 
 def read_problem(run: Run, a: str, b: str) -> AskedProblem:
@@ -216,10 +213,10 @@ def answer_attention(problem: AskedProblem, answer: list[int]) -> list[Tensor]:
     return [_rows(layer, problem.prompt_length - 1, ids.shape[-1] - 1) for layer in layers]
 
 
-def _rows(layer: Layer, first: int, last: int) -> Tensor:
+def _rows(layer: AttentionHeads, first: int, last: int) -> Tensor:
     rows: list[Tensor] = []
     for start in range(first, last, ATTENTION_AT_ONCE):
-        some = layer.some(start, min(start + ATTENTION_AT_ONCE, last)).weights()[0, 0].mean(0)
+        some = layer.weights(start, min(start + ATTENTION_AT_ONCE, last))[0, 0].mean(0)
         rows.append(functional.pad(some, (0, layer.tokens - some.shape[-1])))
     return torch.cat(rows)
 

@@ -16,7 +16,7 @@ from torch.nn import functional
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.dropout import Noise, drop
 from lengthwise.model.layers import Initializer
-from lengthwise.model.positions import Encoding, Relation
+from lengthwise.model.positions.encoding import Encoding, Relation
 
 
 class Cache:
@@ -60,7 +60,15 @@ class AttentionHeads(NamedTuple):
     tokens: int
     weights: Callable[[int, int], Tensor]
     """weights(first, last): float32 [M, B, H, last - first, K] of queries `first` to `last` - 1, over the K tokens
-    that the last of these may see. A null key's weight is left out."""
+    that the last of these may see. A null key's weight is left out, so that they may sum to less than 1."""
+
+    def beside(self, others: "AttentionHeads") -> "AttentionHeads":
+        """These heads, then others of the same layer."""
+
+        def weights(first: int, last: int) -> Tensor:
+            return torch.cat([self.weights(first, last), others.weights(first, last)], 2)
+
+        return self._replace(heads=self.heads + others.heads, weights=weights)
 
 
 class Pass(NamedTuple):

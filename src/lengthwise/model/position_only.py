@@ -40,9 +40,9 @@ from lengthwise.model.attention import (
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.dropout import Noise, drop
 from lengthwise.model.layers import Embedding, Initializer, Linear
-from lengthwise.model.positions import Encoding, TableEncoding, has_position
+from lengthwise.model.positions.encoding import Encoding, has_position
 from lengthwise.model.positions.rotary import turn
-from lengthwise.model.positions.table import Waves
+from lengthwise.model.positions.table import TableEncoding, Waves
 
 MAX_ATTENTION_WEIGHTS = 1 << 25
 """Attention weights in memory at a time, where no gradient is needed."""

@@ -51,8 +51,8 @@ def fast(task: str, size: str = "mini") -> RunConfig:
 
     Position embeddings that outweigh tokens, weight decay and dropout let attention go by position alone, so that
     longer operands change nothing. Sparse digits take the model off the plateaus where it knows only part of an
-    answer. The rate starts to fall once half of every training length is right, and training ends 6,000 steps later: what
-    lies beyond these lengths settles last, and at a constant rate the hardest tasks get no further.
+    answer. The rate starts to fall once half of every training length is right, and training ends 6,000 steps
+    later: what lies beyond these lengths settles last, and at a constant rate the hardest tasks get no further.
     """
     return muon(task, size).changed(
         model={"position_std": 3.0},

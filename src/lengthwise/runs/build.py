@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from lengthwise.evaluation.problems import Drawing
-from lengthwise.evaluation.subject import Member, Subject
+from lengthwise.evaluation.problems import Drawing, Member, Subject
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import find_encoding
 from lengthwise.runs.config import RunConfig
@@ -15,7 +14,8 @@ from lengthwise.runs.machine import FLOAT, SMALLER_MODEL, parameter_count, refus
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.tokens.counter import derive
 from lengthwise.tokens.fixed import FixedSet
-from lengthwise.tokens.layouts import Layout, build_layout
+from lengthwise.tokens.layouts import build_layout
+from lengthwise.tokens.layouts.layout import Layout
 from lengthwise.tokens.sampling import Stream
 from lengthwise.training.data import TrainingData, problems_per_row, row_length
 from lengthwise.training.optimizer import Optimizer

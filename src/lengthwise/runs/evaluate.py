@@ -13,9 +13,8 @@ from lengthwise.evaluation.anatomy import measure_anatomy
 from lengthwise.evaluation.decode import decode, split_failures
 from lengthwise.evaluation.measure import Row, measure, measure_candidates, measure_decoded, measure_steps
 from lengthwise.evaluation.probes import measure_dependence, measure_dynamics
-from lengthwise.evaluation.problems import Problems, given_problems, test_problems
+from lengthwise.evaluation.problems import Member, Pair, Problems, given_problems, test_problems
 from lengthwise.evaluation.strata import Strata, chain_strata, measure_strata, pair_strata, set_strata
-from lengthwise.evaluation.subject import Member, Pair
 from lengthwise.records.analysis import Dependence, dependence_of
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.verdicts import Verdict, counted, verdicts

@@ -14,7 +14,7 @@ from lengthwise.runs.machine import choose_device
 from lengthwise.shipped import shipped_models
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.digits import from_ints
-from lengthwise.tokens.layouts import Malformed
+from lengthwise.tokens.layouts.layout import Malformed
 from lengthwise.training.checkpoint import copy_into, has_checkpoint, load_state, load_tensors
 
 

@@ -10,7 +10,6 @@ more:
 TruncationError(least=100000, mean=Fraction(10990000, 11))
 """
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -18,7 +17,14 @@ from lengthwise.arithmetic import Domain, Part, Task
 from lengthwise.errors import InputError
 from lengthwise.theory.carries import count_shorter
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.residues import count_agreeing, count_cancelling, count_vanishing, len_big, shared_part
+from lengthwise.theory.residues import (
+    count_agreeing,
+    count_cancelling,
+    count_vanishing,
+    cut,
+    len_big,
+    open_modulus,
+)
 
 MOST_RESIDUES = 20_000
 """Products modulo p take q^2 steps, with q what is left of p: with this many about 15 seconds a domain."""
@@ -31,7 +37,7 @@ def within_reach(task: Task, hypothesis: Hypothesis) -> bool:
     if task.operation != "mul" or task.modulus is None or hypothesis.kind != "truncated":
         return True
     assert hypothesis.size is not None
-    return task.modulus // shared_part(task.modulus, task.base, hypothesis.size) <= MOST_RESIDUES
+    return open_modulus(task, hypothesis.size) <= MOST_RESIDUES
 
 
 def accuracy_json(accuracy: Fraction | None) -> dict[str, Any]:
@@ -56,67 +62,31 @@ def _count_right(task: Task, hypothesis: Hypothesis, part: Part) -> int:
     if hypothesis.kind == "windowed":
         # A digit goes wrong exactly where a carry has come through the whole window below it.
         return count_shorter(part, size)
-    if min(part.lengths) <= size:
-        return _one_cut_right(task, size, part)
+    return sum(_truncated_right(task, size, rows, columns) for rows, columns in part.rectangles)
+
+
+def _truncated_right(task: Task, size: int, rows: range, columns: range) -> int:
+    """Pairs of a rectangle that truncated operands answer right: what is lost is zero, or a multiple of p.
+
+    A sum loses the high parts, times base^n; a product that is zero loses nothing.
+    """
     unit = task.base**size
-    count = _TRUNCATED[task.operation, task.modulus is not None]
-    # Both operands are longer than what is kept, so the bounds of its intervals are multiples of base^n.
-    return sum(count(task, size, _shrink(rows, unit), _shrink(columns, unit)) for rows, columns in part.rectangles)
-
-
-def _one_cut_right(task: Task, size: int, part: Part) -> int:
-    """One operand loses a multiple of base^n and the other stays whole: the loss, in a product times the other
-    operand, must vanish."""
-    ((rows, columns),) = part.rectangles
-    cut, whole = (rows, columns) if part.lengths[0] > size else (columns, rows)
-    unit = task.base**size
-    high = _shrink(cut, unit)
-    factor, free = (whole, 1) if task.operation == "mul" else (range(1, 2), len_big(whole))
-    if task.modulus is None:
-        vanishing = len_big(high) * (0 in factor)
-    else:
-        vanishing = count_vanishing(high, factor, task.modulus // shared_part(task.modulus, task.base, size))
-    return vanishing * free * unit
-
-
-def _shrink(interval: range, unit: int) -> range:
-    return range(interval.start // unit, interval.stop // unit)
-
-
-def _sum_right(task: Task, size: int, high_a: range, high_b: range) -> int:
-    """Both high parts must be zero: else the error is at least base^n."""
-    both_zero = 0 in high_a and 0 in high_b
-    return both_zero * task.base ** (2 * size)
-
-
-def _modular_sum_right(task: Task, size: int, high_a: range, high_b: range) -> int:
-    """The high parts must sum to a multiple of p / gcd(p, base^n)."""
-    assert task.modulus is not None
-    rest = task.modulus // shared_part(task.modulus, task.base, size)
-    return count_cancelling(high_a, high_b, rest) * task.base ** (2 * size)
-
-
-def _product_right(task: Task, size: int, high_a: range, high_b: range) -> int:
-    """Nothing may be lost: both high parts are zero, or one operand is zero altogether."""
-    unit = task.base**size
-    both_short = (0 in high_a and 0 in high_b) * unit**2
-    a_zero = (0 in high_a) * (len_big(high_b) - (0 in high_b)) * unit
-    b_zero = (0 in high_b) * (len_big(high_a) - (0 in high_a)) * unit
-    return both_short + a_zero + b_zero
-
-
-def _modular_product_right(task: Task, size: int, high_a: range, high_b: range) -> int:
-    assert task.modulus is not None
-    rest = task.modulus // shared_part(task.modulus, task.base, size)
-    return count_agreeing(high_a, high_b, task.base**size, rest)
-
-
-_TRUNCATED: dict[tuple[str, bool], Callable[[Task, int, range, range], int]] = {
-    ("add", False): _sum_right,
-    ("add", True): _modular_sum_right,
-    ("mul", False): _product_right,
-    ("mul", True): _modular_product_right,
-}
+    (a_low, a_high), (b_low, b_high) = cut(rows, unit), cut(columns, unit)
+    rest = None if task.modulus is None else open_modulus(task, size)
+    if task.operation == "add":
+        # Without a modulus only zero will do, as with one that no sum reaches.
+        cancelling = count_cancelling(a_high, b_high, rest or a_high.stop + b_high.stop)
+        return cancelling * len_big(a_low) * len_big(b_low)
+    if rest is None:
+        both_whole = (0 in a_high) * (0 in b_high) * len_big(a_low) * len_big(b_low)
+        a_zero = (0 in rows) * (len_big(b_high) - (0 in b_high)) * len_big(b_low)
+        b_zero = (0 in columns) * (len_big(a_high) - (0 in a_high)) * len_big(a_low)
+        return both_whole + a_zero + b_zero
+    if a_high == range(1):
+        return count_vanishing(a_low, b_high, rest) * unit
+    if b_high == range(1):
+        return count_vanishing(a_high, b_low, rest) * unit
+    return count_agreeing(a_high, b_high, unit, rest)
 
 
 class TruncationError(NamedTuple):
@@ -140,15 +110,9 @@ def truncation_error(task: Task, digits: int, domain: Domain) -> TruncationError
 def _mean_error(task: Task, unit: int, part: Part) -> Fraction:
     total = Fraction()
     for rows, columns in part.rectangles:
-        error = _of_means(task, rows, columns) - _of_means(task, _low(rows, unit), _low(columns, unit))
+        error = _of_means(task, rows, columns) - _of_means(task, cut(rows, unit)[0], cut(columns, unit)[0])
         total += len_big(rows) * len_big(columns) * error
     return total / part.size
-
-
-def _low(interval: range, unit: int) -> range:
-    """What is left of the numbers of an interval, each value equally often: bounds above the unit are multiples
-    of it."""
-    return interval if interval.stop <= unit else range(unit)
 
 
 def _of_means(task: Task, rows: range, columns: range) -> Fraction:

@@ -15,7 +15,7 @@ Fraction(10889, 22000)
 """
 
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 from lengthwise.arithmetic import Domain, Part
@@ -36,26 +36,6 @@ class Columns(NamedTuple):
         passing, making = sums.count(base - 1), sum(s >= base for s in sums)
         return cls(len(sums) - passing - making, passing, making)
 
-    @classmethod
-    def free(cls, base: int) -> "Columns":
-        half = base * (base - 1) // 2
-        return cls(half, base, half)
-
-
-def longest_chain(a: int, b: int, base: int) -> int:
-    """
-    >>> longest_chain(999, 1, 10), longest_chain(95, 15, 10), longest_chain(12, 34, 10)
-    (3, 1, 0)
-    """
-    longest = run = 0
-    while a or b:
-        column = a % base + b % base
-        handed_on = run + 1 if run and column == base - 1 else 0
-        run = 1 if column >= base else handed_on
-        longest = max(longest, run)
-        a, b = a // base, b // base
-    return longest
-
 
 def count_shorter(part: Part, limit: int) -> int:
     """How many pairs of the part have no carry chain of `limit` columns or more."""
@@ -74,7 +54,8 @@ def _columns(part: Part) -> list[Columns]:
     """From the lowest one up; below the top digit of the shorter operand all are free."""
     short, long = sorted(part.lengths)
     upper = [Columns.of(part.column(position), part.base) for position in range(short, long + 1)]
-    return [Columns.free(part.base)] * (short - 1) + upper
+    free = Columns.of(list(product(range(part.base), range(part.base))), part.base)
+    return [free] * (short - 1) + upper
 
 
 def chain_counts(part: Part) -> list[int]:

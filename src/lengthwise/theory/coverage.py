@@ -136,13 +136,10 @@ def _residue_digits(part: Part, modulus: int, position: int) -> set[int]:
     for rows, columns in part.rectangles:
         first, count = rows.start + columns.start, rows.stop + columns.stop - rows.start - columns.start - 1
         start = first % modulus
-        if count >= modulus:
-            digits |= _interval_digits(0, modulus - 1, position, part.base)
-        else:
-            end = start + count - 1
-            digits |= _interval_digits(start, min(end, modulus - 1), position, part.base)
-            if end >= modulus:
-                digits |= _interval_digits(0, end - modulus, position, part.base)
+        end = start + min(count, modulus)
+        for piece in (range(start, min(end, modulus)), range(end - modulus)):
+            if piece:
+                digits |= _interval_digits(piece[0], piece[-1], position, part.base)
     return digits
 
 

@@ -13,8 +13,8 @@ base - 1 digits, each as likely, and entry (i, j) is the chance that digit i of 
 - Digit i of a product follows from the lowest i digits of the operands; few enough of these are enumerated.
 """
 
-from collections.abc import Iterator
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -110,16 +110,12 @@ def _modular_column(task: Task, modulus: int, length: int, j: int) -> list[Fract
     other = Residues(modulus, 0, 0, 1) if adds else Residues.of(range(base**length), modulus)
     total = sum(counts) * (base**length if not adds else 1) * (base * (base - 1) // 2)
     changed = [0] * task.answer_digits(length)
-    for left, right in _digit_pairs(base):
+    for left, right in combinations(range(base), 2):
         answers = [_answers(adds, modulus, digit * place) for digit in (left, right)]
         for i in range(len(changed)):
             x, y = (answer // base**i % base for answer in answers)
             changed[i] += _weighed(x != y, counts, other)
     return [Fraction(count, total) for count in changed]
-
-
-def _digit_pairs(base: int) -> Iterator[tuple[int, int]]:
-    return ((left, right) for right in range(base) for left in range(right))
 
 
 def _answers(adds: bool, modulus: int, shift: int) -> Integers:

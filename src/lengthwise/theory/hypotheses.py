@@ -86,7 +86,9 @@ class Hypothesis:
 
     def is_counted(self, task: Task) -> bool:
         """Whether theory has its exact accuracy; a candidate that no rule predicts has none."""
-        return self.kind in ("truth", "local", "truncated") or (self.kind == "windowed" and task.modulus is None)
+        if self.kind == "truncated":
+            return task.operation in ("add", "mul")
+        return self.kind in ("truth", "local") or (self.kind == "windowed" and task.modulus is None)
 
 
 TRUTH, LOCAL = Hypothesis("truth"), Hypothesis("local")
@@ -110,15 +112,11 @@ def windowed_sum(a: int, b: int, window: int, base: int) -> int:
     >>> windowed_sum(999, 1, 4, 10), windowed_sum(999, 1, 2, 10)
     (1000, 900)
     """
-    total, place = 0, 1
-    column = 0
-    while column == 0 or max(a, b) >= base ** (column - 1):
-        low = base ** max(0, column - window + 1)
-        high = base ** (column + 1)
-        inside = a % high // low + b % high // low
-        total += inside // (base**column // low) % base * place
-        place *= base
-        column += 1
+    total = 0
+    for column in range(digit_count(max(a, b), base) + 1):
+        low, place = base ** max(0, column - window + 1), base**column
+        inside = a % (place * base) // low + b % (place * base) // low
+        total += inside // (place // low) % base * place
     return total
 
 

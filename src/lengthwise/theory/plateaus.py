@@ -24,7 +24,7 @@ import numpy.typing as npt
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.theory.accuracy import accuracy_json
-from lengthwise.theory.residues import Residues, count_cancelling, divisors, len_big
+from lengthwise.theory.residues import Residues, count_cancelling, cut, divisors, len_big
 
 MOST_RESIDUES = {"add": 20_000, "mul": 2_000}
 MOST_STEPS = 300_000_000
@@ -143,7 +143,7 @@ class _Sight:
         slices: list[_Slice] = []
         for chance, part in zip(chances, domain.parts, strict=True):
             for rows, columns in part.rectangles:
-                (a_low, a_high), (b_low, b_high) = _cut(rows, unit), _cut(columns, unit)
+                (a_low, a_high), (b_low, b_high) = cut(rows, unit), cut(columns, unit)
                 slices.append(_Slice(a_low, b_low, a_high, b_high, int(chance * denominator)))
         return cls(tuple(slices), unit, denominator)
 
@@ -160,13 +160,6 @@ class _Sight:
             if members:
                 found[members].append((a_cell, b_cell))
         return found
-
-
-def _cut(interval: range, unit: int) -> tuple[range, range]:
-    """Low and high parts. The bounds of an interval that is not below the unit are multiples of it."""
-    if interval.stop <= unit:
-        return interval, range(1)
-    return range(unit), range(interval.start // unit, interval.stop // unit)
 
 
 def _pieces(intervals: Sequence[range]) -> list[range]:
@@ -244,14 +237,12 @@ def _count_sums(a: range, b: range, total: int) -> int:
 def _residue_sums(task: Task, sight: _Sight) -> list[Counts]:
     assert task.modulus is not None
     rest = task.modulus // gcd(task.modulus, sight.unit)
-    return [
-        np.array([[count_cancelling(one.a_high, _moved(one.b_high, -r), rest) for r in range(rest)]], dtype=object)
-        for one in sight.slices
-    ]
 
+    def count(one: _Slice, residue: int) -> int:
+        lowered = range(one.b_high.start - residue, one.b_high.stop - residue)
+        return count_cancelling(one.a_high, lowered, rest)
 
-def _moved(interval: range, by: int) -> range:
-    return range(interval.start + by, interval.stop + by)
+    return [np.array([[count(one, r) for r in range(rest)]], dtype=object) for one in sight.slices]
 
 
 def _products(task: Task, sight: _Sight) -> Outcomes:
@@ -282,24 +273,16 @@ def _count_pairs(c: Counts, places: Counts, one: _Slice, q: int) -> Counts:
     a_often, a_more = _split(one.a_high, q)
     b_often, b_more = _split(one.b_high, q)
     rows = np.arange(q, dtype=np.int64)[:, None] * q
-    a_even = _histogram(rows + c, q)
-    a_rest = _histogram((rows + c)[:, a_more], q)
+    a_parts = (a_often, _histogram(rows + c, q)), (1, _histogram((rows + c)[:, a_more], q))
     b_rest = np.zeros((len(places), q))
     b_rest[np.arange(len(places))[:, None], places[:, b_more]] = 1
-
-    def both(b: npt.NDArray[np.float64], a: npt.NDArray[np.float64]) -> Counts:
-        return (b @ a).astype(np.int64)
-
+    b_parts = (b_often, np.ones((1, q))), (1, b_rest)
     kind = _integers(one.hidden_pairs)
-    every_b = np.ones((1, q))
-    rest = both(b_rest, a_rest).astype(kind)
-    if b_often:
-        rest = rest + b_often * both(every_b, a_rest).astype(kind)
-    if a_often:
-        rest = rest + a_often * both(b_rest, a_even).astype(kind)
-    if a_often and b_often:
-        rest = rest + a_often * b_often * both(every_b, a_even).astype(kind)
-    return rest
+    pairs = np.zeros((len(places), q), dtype=kind)
+    for (a_times, a), (b_times, b) in product(a_parts, b_parts):
+        if a_times and b_times:
+            pairs += a_times * b_times * (b @ a).astype(np.int64).astype(kind)
+    return pairs
 
 
 def _split(high: range, q: int) -> tuple[int, npt.NDArray[np.int64]]:

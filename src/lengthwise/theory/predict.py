@@ -18,7 +18,7 @@ from lengthwise.theory.encodings import check_layout, encoding_facts
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.plateaus import Plateau
 from lengthwise.theory.plateaus import plateaus as find_plateaus
-from lengthwise.theory.residues import shared_part
+from lengthwise.theory.residues import open_modulus
 from lengthwise.theory.rules import Case, Rule, find_rule, stated_accuracy
 
 MOST_STEPS = 100 * MOST_RESIDUES**2
@@ -129,7 +129,7 @@ def _check_steps(task: Task, train: Domain, domains: Sequence[Domain], asked: Hy
     size = train.length if asked is None else asked.size
     if task.operation != "mul" or task.modulus is None or size is None:
         return
-    residues = task.modulus // shared_part(task.modulus, task.base, size)
+    residues = open_modulus(task, size)
     longer = sum(domain.length > size for domain in domains)
     if residues <= MOST_RESIDUES and longer * residues**2 > MOST_STEPS:
         most = MOST_STEPS // residues**2

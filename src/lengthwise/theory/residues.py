@@ -23,6 +23,8 @@ from math import gcd
 import numpy as np
 import numpy.typing as npt
 
+from lengthwise.arithmetic import Task
+
 Integers = npt.NDArray[np.int64]
 
 _CHUNK = 1 << 20  # table entries held at once
@@ -75,9 +77,26 @@ def len_big(interval: range) -> int:
     return interval.stop - interval.start
 
 
-def shared_part(modulus: int, base: int, digits: int) -> int:
-    """gcd(p, base^n): the part of the modulus that the last n digits decide alone."""
-    return gcd(modulus, base**digits)
+def cut(interval: range, unit: int) -> tuple[range, range]:
+    """The low parts, below the unit, and the high parts of an interval's numbers: every pair of them occurs once.
+    The bounds of an interval that is not below the unit are multiples of it.
+
+    >>> cut(range(200, 1000), 100), cut(range(20, 50), 100)
+    ((range(0, 100), range(2, 10)), (range(20, 50), range(0, 1)))
+    """
+    if interval.stop <= unit:
+        return interval, range(1)
+    return range(unit), range(interval.start // unit, interval.stop // unit)
+
+
+def open_modulus(task: Task, digits: int) -> int:
+    """q = p / gcd(p, base^n): what is left of the modulus once the last n digits have decided their part.
+
+    >>> open_modulus(Task.parse("mul%150"), 4), open_modulus(Task.parse("mul%101"), 4)
+    (3, 101)
+    """
+    assert task.modulus is not None
+    return task.modulus // gcd(task.modulus, task.base**digits)
 
 
 def divisors(number: int) -> list[int]:
@@ -87,21 +106,6 @@ def divisors(number: int) -> list[int]:
     """
     small = [d for d in range(1, int(number**0.5) + 1) if number % d == 0]
     return small + [number // d for d in reversed(small) if d * d != number]
-
-
-def totient(number: int) -> int:
-    """
-    >>> [totient(n) for n in (1, 6, 7, 12)]
-    [1, 2, 6, 4]
-    """
-    result, rest, prime = number, number, 2
-    while prime * prime <= rest:
-        if rest % prime == 0:
-            result -= result // prime
-            while rest % prime == 0:
-                rest //= prime
-        prime += 1
-    return result - result // rest if rest > 1 else result
 
 
 def count_agreeing(high_a: range, high_b: range, low_count: int, modulus: int) -> int:
@@ -150,20 +154,11 @@ def long_operand_limit(base: int, digits: int, modulus: int) -> Fraction:
     low_count = base**digits
     q = modulus // gcd(modulus, low_count)
     if gcd(q, base) == 1:
-        agreeing = sum(d * totient(q // d) * _count_multiples(low_count, d) for d in divisors(q))
+        every, low = range(q), range(low_count)
+        agreeing = sum(d * _count_common(every, d, q) * count_vanishing(low, low, d) for d in divisors(q))
     else:
-        everything = range(q)
-        agreeing = count_agreeing(everything, everything, low_count, q)
+        agreeing = count_agreeing(range(q), range(q), low_count, q)
     return Fraction(agreeing, q**2 * low_count**2)
-
-
-def _count_multiples(low_count: int, divisor: int) -> int:
-    """How many pairs a0, b0 < N have a product divisible by the divisor."""
-    total = 0
-    for common in divisors(divisor):
-        with_common = sum(_moebius(k) * -(-low_count // (common * k)) for k in divisors(divisor // common))
-        total += with_common * -(-low_count // (divisor // common))
-    return total
 
 
 def _moebius(number: int) -> int:

@@ -17,7 +17,7 @@ from typing import Self
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.theory.encodings import ABSOLUTE, RELATIVE, encoding_facts, layout_facts
 from lengthwise.theory.hypotheses import LOCAL, TRUTH, Hypothesis
-from lengthwise.theory.residues import shared_part
+from lengthwise.theory.residues import open_modulus
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +80,6 @@ class Case:
         return encoding_facts(self.encoding).couples_digits or self.layout == "aligned"
 
 
-def _silent(case: Case) -> None:
-    return None
-
-
-def _never(case: Case) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """A row of the table: where it applies, what the model computes there, and why.
@@ -97,9 +89,9 @@ class Rule:
 
     applies: Callable[[Case], bool]
     why: Callable[[Case], str]
-    hypothesis: Callable[[Case], Hypothesis | None] = _silent
+    hypothesis: Callable[[Case], Hypothesis | None] = lambda case: None
     generalizes: bool | None = None
-    within_theorem: Callable[[Case], bool] = _never
+    within_theorem: Callable[[Case], bool] = lambda case: False
     alternatives: Mapping[Hypothesis, str] = field(default_factory=dict[Hypothesis, str])
     """Other functions that fit the training data, each with the premise under which a model computes it."""
 
@@ -273,8 +265,7 @@ def modular_addition_accuracy(task: Task, digits: int, test_digits: int) -> Frac
     >>> [modular_addition_accuracy(Task.parse("add%151"), 4, m) for m in (5, 6)]
     [Fraction(0, 1), Fraction(1, 151)]
     """
-    assert task.modulus is not None
-    rest = task.modulus // shared_part(task.modulus, task.base, digits)
+    rest = open_modulus(task, digits)
     if rest == 1:
         return Fraction(1)
     # test_digits >= digits + log_base(rest / 2 + 1), in integers

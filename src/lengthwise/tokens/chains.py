@@ -52,15 +52,15 @@ class Chains:
                 raise InputError(f"sampling chains does not go with {part}; try D{part.length} or B{part.length}")
         ways = Ways(base, longest)
         kinds = [_by_kind(part.lead_pairs, base) for part in parts]
-        free = _by_kind([(x, y) for x in range(base) for y in range(base)], base)
+        free = free_columns(base)
         leads = [_lead_thresholds(ways, part, kind) for part, kind in zip(parts, kinds, strict=True)]
         targets = [[t for t, row in enumerate(rows) if row is not None] for rows in leads]
         rows = [pairs for kind in [*kinds, free] for pairs in kind]
         self.tops = torch.tensor([part.length - 1 for part in parts], device=device)
         self.walk = _walk_thresholds(ways, free).to(device)
         self.leads = torch.tensor([[row or (0, 0) for row in rows] for rows in leads], device=device)
-        self.targets, self.target_counts = _padded(targets, 0, device)
-        self.pairs, self.pair_counts = _padded(rows, (0, 0), device)
+        self.targets, self.target_counts = padded_rows(targets, 0, device)
+        self.pairs, self.pair_counts = padded_rows(rows, (0, 0), device)
 
     def __call__(self, draws: Draws, part: Tensor, first: int, width: int) -> Tensor:
         """Operands int8 [2, ..., width] of the parts numbered [...], by the draws from `first` on."""
@@ -140,6 +140,11 @@ def _lead_thresholds(ways: Ways, part: Part, kinds: Kinds) -> list[tuple[int, in
     return [ways.thresholds(kinds, t, False, part.length - 1, 0) for t in range(ways.longest + 1)]
 
 
+def free_columns(base: int) -> Kinds:
+    """All pairs of digits."""
+    return _by_kind(list(product(range(base), range(base))), base)
+
+
 def _by_kind(pairs: list[tuple[int, int]], base: int) -> Kinds:
     kinds: Kinds = [[], [], []]
     for x, y in pairs:
@@ -147,7 +152,7 @@ def _by_kind(pairs: list[tuple[int, int]], base: int) -> Kinds:
     return kinds
 
 
-def _padded(rows: Sequence[Sequence], filler: object, device: torch.device | str) -> tuple[Tensor, Tensor]:
+def padded_rows(rows: Sequence[Sequence], filler: object, device: torch.device | str) -> tuple[Tensor, Tensor]:
     """Rows of unequal length as one tensor, and their lengths."""
     lengths = [len(row) for row in rows]
     full = [[*row, *[filler] * (max(lengths) - len(row))] for row in rows]

@@ -12,6 +12,8 @@ import hashlib
 import torch
 from torch import Tensor
 
+from lengthwise.arithmetic import digit_count
+
 STREAMS = ("data", "sparse digits", "offset", "initialisation", "dropout", "evaluation")
 
 FRACTION_BITS = 48
@@ -53,10 +55,7 @@ def below(draws: Tensor, end: int | Tensor) -> Tensor:
 
 def digit_group(base: int) -> int:
     """How many digits one draw yields, such that no group is likelier than another by over 1 in 10^5."""
-    count = 1
-    while base ** (count + 1) * 100_000 <= FRACTION_END:
-        count += 1
-    return count
+    return digit_count(FRACTION_END // 100_000, base) - 1
 
 
 def digits_of(draws: Tensor, base: int) -> Tensor:

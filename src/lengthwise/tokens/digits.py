@@ -23,7 +23,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from lengthwise.arithmetic import Task
+from lengthwise.arithmetic import Task, digit_count
 from lengthwise.errors import InputError
 
 MAX_MODULUS = 2**31
@@ -105,13 +105,13 @@ def check_modulus(modulus: int) -> int:
     return modulus
 
 
-def truncate(digits: Tensor, length: int | Tensor) -> Tensor:
-    """The number modulo base^length, at the same width; a tensor of lengths broadcasts to the leading dims.
+def truncate(digits: Tensor, length: int) -> Tensor:
+    """The number modulo base^length, at the same width.
 
     >>> to_ints(truncate(from_ints([51234], 5, 10), 4), 10)
     [1234]
     """
-    return digits * (_columns_of(digits) < _per_number(length))
+    return digits * (_columns_of(digits) < length)
 
 
 def leading(a: Tensor, b: Tensor, count: int) -> tuple[Tensor, Tensor]:
@@ -142,7 +142,7 @@ def fold(digits: Tensor, length: int, base: int) -> Tensor:
     return total
 
 
-def windowed_add(a: Tensor, b: Tensor, window: int | Tensor, base: int) -> Tensor:
+def windowed_add(a: Tensor, b: Tensor, window: int, base: int) -> Tensor:
     """The sum [..., n+1] whose digit i sees columns i-window+1 to i alone, with no carry entering them.
 
     >>> a, b = from_ints([95], 2, 10), from_ints([87], 2, 10)
@@ -153,7 +153,7 @@ def windowed_add(a: Tensor, b: Tensor, window: int | Tensor, base: int) -> Tenso
     stops, generates = last_stops(sums, base)
     columns = _columns_of(sums)
     carries = torch.zeros_like(sums)
-    carries[..., 1:] = (generates & (columns + 1 - stops < _per_number(window)))[..., :-1]
+    carries[..., 1:] = (generates & (columns + 1 - stops < window))[..., :-1]
     return _reduce(sums + carries, base)
 
 
@@ -300,16 +300,9 @@ def _columns_of(digits: Tensor) -> Tensor:
     return torch.arange(digits.shape[-1], dtype=torch.int32, device=digits.device)
 
 
-def _per_number(value: int | Tensor) -> int | Tensor:
-    return value if isinstance(value, int) else value.unsqueeze(-1)
-
-
 def _chunk_digits(base: int) -> int:
     """How many digits surely fit into 62 bits."""
-    count = 1
-    while base ** (count + 1) < 2**62:
-        count += 1
-    return count
+    return digit_count(2**62 - 1, base) - 1
 
 
 def _chunks(value: int, size: int, count: int) -> list[int]:

@@ -17,7 +17,7 @@ Shapes: n operand digits; ... any leading dims.
 import torch
 from torch import Tensor
 
-from lengthwise.arithmetic import Domain, Part
+from lengthwise.arithmetic import Domain, Part, digit_count
 from lengthwise.errors import InputError
 from lengthwise.tokens.counter import FRACTION_END, below, hashed
 from lengthwise.tokens.digits import split
@@ -30,10 +30,7 @@ _PUBLIC_KEY = 0x6C656E6774687773  # "lengthws"; changing it changes every test s
 
 def low_digits(base: int) -> int:
     """k, the number of low digits of a that the rest of the pair decides on."""
-    k = 1
-    while base**k < 10:
-        k += 1
-    return k
+    return digit_count(9, base)
 
 
 def reserves(part: Part) -> bool:

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from lengthwise.arithmetic import Domain, Part
 from lengthwise.errors import InputError
-from lengthwise.tokens.chains import Chains
+from lengthwise.tokens.chains import Chains, padded_rows
 from lengthwise.tokens.config import SparseDigits
 from lengthwise.tokens.counter import FRACTION_BITS, FRACTION_END, Draws, below, derive, digit_group, digits_of
 from lengthwise.tokens.reserve import check_sides, into_test, out_of_test, reserves
@@ -100,8 +100,11 @@ class Sampler:
         parts = list(dict.fromkeys(part for domain in domains for part in domain.parts))
         self.base, self.width, self.mode, self.side = domains[0].base, width, mode, side
         self.table = _part_table(parts, device)
-        self.thresholds = _thresholds(domains, mode).to(device)
-        self.numbers = _part_numbers(domains, parts).to(device)
+        self.thresholds, _ = padded_rows([_thresholds(domain, mode) for domain in domains], FRACTION_END, device)
+        """[M, P]: the draw below which a part, or one before it, is chosen."""
+        number = {part: i for i, part in enumerate(parts)}
+        self.numbers, _ = padded_rows([[number[part] for part in d.parts] for d in domains], 0, device)
+        """[M, P]: where a member's parts stand in the table of distinct parts."""
         self.keys = _keys(members, stream, device)
         self.sparse, self.sparse_keys = sparse, _keys(members, "sparse digits", device)
         self.chains = Chains(parts, device) if mode == "chains" else None
@@ -214,7 +217,7 @@ def _free_digits(draws: Draws, base: int, width: int) -> Tensor:
 
 def _part_table(parts: Sequence[Part], device: torch.device | str) -> PartRows:
     rows = [
-        (*p.lengths, *p.lowest_leads, int(p.skips_zero_lead), p.lead_pair_count, int(reserves(p))) for p in parts
+        (*p.lengths, *p.lowest_leads, int(p.skips_zero_lead), len(p.lead_pairs), int(reserves(p))) for p in parts
     ]
     table = torch.tensor(rows, device=device).T
     return PartRows(table[:2], table[2:4], *table[4:])
@@ -225,14 +228,8 @@ def _keys(members: Sequence[Stream], stream: str, device: torch.device | str) ->
     return torch.tensor([derive(m.seed, stream) for m in members], device=device).reshape(-1, 1)
 
 
-def _thresholds(domains: Sequence[Domain], mode: str) -> Tensor:
-    """[M, P]: the draw below which a part, or one before it, is chosen."""
-    most = max(len(domain.parts) for domain in domains)
-    rows = []
-    for domain in domains:
-        ends = [int(end * FRACTION_END) for end in accumulate(part_shares(domain, mode))]
-        rows.append(ends + [FRACTION_END] * (most - len(ends)))
-    return torch.tensor(rows)
+def _thresholds(domain: Domain, mode: str) -> list[int]:
+    return [int(end * FRACTION_END) for end in accumulate(part_shares(domain, mode))]
 
 
 def part_shares(domain: Domain, mode: str) -> tuple[Fraction, ...]:
@@ -241,14 +238,6 @@ def part_shares(domain: Domain, mode: str) -> tuple[Fraction, ...]:
         return domain.weights
     pairs = [2 * part.length - 1 if part.skips_zero_lead else 1 for part in domain.parts]
     return tuple(Fraction(count, sum(pairs)) for count in pairs)
-
-
-def _part_numbers(domains: Sequence[Domain], parts: Sequence[Part]) -> Tensor:
-    """[M, P]: where a member's parts stand in the table of distinct parts."""
-    most = max(len(domain.parts) for domain in domains)
-    number = {part: i for i, part in enumerate(parts)}
-    rows = [[number[part] for part in domain.parts] for domain in domains]
-    return torch.tensor([row + [0] * (most - len(row)) for row in rows])
 
 
 def _check(domains: Sequence[Domain], width: int, mode: str, side: str | None) -> None:

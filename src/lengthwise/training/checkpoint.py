@@ -81,14 +81,13 @@ def save_checkpoint(
     *,
     step: int,
     finished: bool,
-    seconds: float,
-    records_size: int,
-    evaluation_seconds: float = 0.0,
-    learned_at: int | None = None,
-    dead: Sequence[str] = (),
     stack: Sequence[str] = (),
+    **facts: Any,
 ) -> None:
-    """Write a checkpoint in place of the one before; in a `stack`, beside it until `drop_previous`."""
+    """Write a checkpoint in place of the one before; in a `stack`, beside it until `drop_previous`.
+
+    `facts` are the fields of `CheckpointState` that are not about the tensors.
+    """
     if stack:
         before = load_state(folder) if has_checkpoint(folder) else None
         write_json(folder / PREVIOUS, Previous(stack=tuple(stack), state=before).model_dump())
@@ -96,17 +95,8 @@ def save_checkpoint(
     name = f"step-{step:09d}{'-done' if finished else ''}.safetensors"
     whole = {key: tensor.detach().to("cpu", copy=True).contiguous() for key, tensor in tensors.items()}
     replace_file(folder / name, lambda aside: _write_tensors(whole, aside))
-    state = CheckpointState(
-        step=step,
-        finished=finished,
-        learned_at=learned_at,
-        seconds=seconds,
-        evaluation_seconds=evaluation_seconds,
-        records_size=records_size,
-        tensors=name,
-        tensors_size=(folder / name).stat().st_size,
-        dead=tuple(dead),
-    )
+    size = (folder / name).stat().st_size
+    state = CheckpointState(step=step, finished=finished, tensors=name, tensors_size=size, **facts)
     write_json(folder / "state.json", state.model_dump())
     if not stack:
         remove_leftovers(folder, state)

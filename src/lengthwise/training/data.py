@@ -14,12 +14,13 @@ from torch import Tensor
 
 from lengthwise.arithmetic import Task
 from lengthwise.errors import InputError
-from lengthwise.model.positions import Encoding, has_position, number_tokens
+from lengthwise.model.positions.encoding import Encoding, has_position, number_tokens
 from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.counter import Draws, below, derive
 from lengthwise.tokens.digits import Answers
 from lengthwise.tokens.fixed import FixedSet
-from lengthwise.tokens.layouts import Layout, Tokens, squeezed
+from lengthwise.tokens.layouts.layout import Layout, Tokens
+from lengthwise.tokens.layouts.natural_length import squeezed
 from lengthwise.tokens.sampling import Sampler, Stream
 
 ROW_PROBLEMS = 4
@@ -61,10 +62,14 @@ class TrainingData:
     ) -> None:
         self.layout, self.encoding = layout, encoding
         self.length, self.per_row = row_length(layout, config), problems_per_row(layout, config)
-        apart = offsets > 1 and self.per_row > 1 and encoding.numbers_each_problem
-        self.circle = _circle(encoding) if apart else 0
+        self.circle = 0
+        if offsets > 1 and self.per_row > 1 and encoding.numbers_each_problem:
+            # All rows but 0. Were there no circle, the first and the last rows of a large table would come up in
+            # few problems and stay untrained, and it is from the first that every evaluation starts.
+            assert encoding.rows is not None, "an offset of its own is one of a table"
+            self.circle = encoding.rows - 1
         self.offsets = self.circle or offsets
-        self.tail = self.length - shortest_problem(layout).prompt_length
+        self.tail = self.length - int(shortest_problem(layout).prompt_length)
         self.pairs = _pairs(members, layout.operand_width, config, device)
         self.answers = Answers(tasks, layout.answer_width, device)
         self.within_batch = torch.arange(batch, device=device)
@@ -124,27 +129,9 @@ def concatenated(tokens: Tokens, count: int, length: int, line_break: int) -> To
     return Tokens(*(part.gather(-1, order) for part in parts))
 
 
-def _circle(encoding: Encoding) -> int:
-    """How many positions make a circle, row 0 aside, where problems of a row have offsets of their own.
-
-    Were there no circle, the first and the last rows of a large table would come up in few problems and stay
-    untrained, and it is from the first that every evaluation starts.
-    """
-    assert encoding.rows is not None, "an offset of its own is one of a table"
-    return encoding.rows - 1
-
-
-class Shortest(NamedTuple):
-    prompt_length: int
-    length: int
-
-
-def shortest_problem(layout: Layout) -> Shortest:
-    """How many tokens the shortest prompt and the shortest problem have."""
+def shortest_problem(layout: Layout) -> Tokens:
     zero = torch.zeros(1, 1, dtype=torch.int8)
-    tokens = layout.encode(zero, zero, zero).spread()
-    prompt_length = int(tokens.prompt_length)
-    return Shortest(prompt_length, prompt_length + int(tokens.answer.sum()))
+    return layout.encode(zero, zero, zero).spread()
 
 
 def row_length(layout: Layout, config: DataConfig) -> int:
@@ -161,7 +148,8 @@ def problems_per_row(layout: Layout, config: DataConfig) -> int:
     """Problems drawn for a row: enough to fill it, be they the shortest."""
     if config.packing == "lines":
         return 1
-    return -(-row_length(layout, config) // shortest_problem(layout).length)
+    shortest = shortest_problem(layout)
+    return -(-row_length(layout, config) // int(shortest.prompt_length + shortest.answer.sum()))
 
 
 def _pairs(members: Sequence[Stream], width: int, config: DataConfig, device: torch.device) -> Pairs:

@@ -20,7 +20,7 @@ from torch.func import functional_call
 from lengthwise.model.gpt import GPT
 from lengthwise.training.data import Batch, TrainingData
 from lengthwise.training.optimizer import Optimizer
-from lengthwise.training.steps import Dropout, Factors, Logits, Losses, answer_losses, step_state
+from lengthwise.training.steps import Dropout, Factors, Logits, Steps, answer_losses
 
 WINDOW = 32
 WARM_UP = 3  # calls before capture: compilation, workspaces, autotuning
@@ -37,16 +37,14 @@ shape needs up to two."""
 _compiled: dict[str, GPT] = {}
 
 
-class GraphSteps:
+class GraphSteps(Steps):
     """Built with data that make WINDOW batches at a call. Training state is as it was after the capture."""
 
     most = WINDOW
 
     def __init__(self, model: GPT, data: TrainingData, optimizer: Optimizer, batch: int, dropout: Dropout) -> None:
-        self.model, self.data, self.optimizer = model, data, optimizer
-        self.batch, self.dropout = batch, dropout
+        super().__init__(model, data, optimizer, batch, dropout)
         device = model.device
-        self.losses = Losses(model.members, device)
         self.first_problem = torch.zeros((), dtype=torch.long, device=device)
         self.cursor = torch.zeros(1, dtype=torch.long, device=device)
         self.numbers = torch.ones(WINDOW, device=device)
@@ -68,12 +66,6 @@ class GraphSteps:
         self.fill.replay()
         for _ in factors:
             self.step.replay()
-
-    def alive(self) -> list[bool]:
-        return (self.optimizer.alive.flatten() > 0).tolist()
-
-    def state(self) -> dict[str, Tensor]:
-        return step_state(self.optimizer, self.losses)
 
     def _record(self) -> None:
         """Capture both graphs, and undo what warming up did to the state."""

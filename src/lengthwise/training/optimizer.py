@@ -127,26 +127,29 @@ class Optimizer:
         self.alive *= norms.isfinite().unsqueeze(1)
         scale = (self.config.clip / (norms + 1e-6)).clamp(max=1.0).unsqueeze(1)
         for index, group in enumerate(self.adamw_groups):
-            adamw(
-                group.values,
-                self.means[index],
-                self.squares[index],
-                torch.where(self.alive > 0, gradients[index] * scale, 0.0),
-                rate=self.alive * factor * self.rates,
-                decay=group.decays * self.decays,
-                betas=self.config.betas,
-                number=number,
-            )
+            self._adamw(index, group, torch.where(self.alive > 0, gradients[index] * scale, 0.0), number, factor)
         if self.uses_muon:
-            muon(
-                self.matrices,
-                self.means[1],
-                torch.where(self.alive > 0, gradients[1] * scale, 0.0),
-                rate=self.alive * factor * self.muon_rates,
-                decay=self.decays,
-                momentum=self.config.muon_momentum,
-            )
+            self._muon(torch.where(self.alive > 0, gradients[1] * scale, 0.0), factor)
         return norms
+
+    def _adamw(
+        self, index: int, group: FlatGroup, gradient: Tensor, number: int | Tensor, factor: float | Tensor
+    ) -> None:
+        (first, second), means, squares = self.config.betas, self.means[index], self.squares[index]
+        rate, decay = self.alive * factor * self.rates, group.decays * self.decays
+        means.lerp_(gradient, 1 - first)
+        squares.mul_(second).addcmul_(gradient, gradient, value=1 - second)
+        spread = squares.sqrt() / (1 - second**number) ** 0.5 + EPSILON
+        group.values.mul_(1 - rate * decay).sub_(rate / (1 - first**number) * means / spread)
+
+    def _muon(self, gradient: Tensor, factor: float | Tensor) -> None:
+        """Update matrices by Nesterov's momentum made orthogonal."""
+        group, means, momentum = self.matrices, self.means[1], self.config.muon_momentum
+        rate = self.alive * factor * self.muon_rates
+        means.lerp_(gradient, 1 - momentum)
+        directions = group.views(gradient.lerp(means, momentum))
+        updates = _orthogonal_directions(directions, [entry.maps for entry in group.entries])
+        group.values.mul_(1 - rate * self.decays).sub_(rate * torch.cat([u.flatten(1) for u in updates], dim=1))
 
     def state(self) -> dict[str, Tensor]:
         """Every tensor that the next step depends on, each with its leading member axis."""
@@ -159,35 +162,6 @@ def sum_of_squares(gradients: list[Tensor]) -> Tensor:
     """[M]"""
     first, *others = (gradient.float().square().sum(1) for gradient in gradients)
     return sum(others, first)
-
-
-def adamw(
-    values: Tensor,
-    means: Tensor,
-    squares: Tensor,
-    gradient: Tensor,
-    *,
-    rate: Tensor,
-    decay: Tensor,
-    betas: tuple[float, float],
-    number: int | Tensor,
-) -> None:
-    """Update values, means and squares [M, N] in place, with a rate [M, 1] and a decay [M, N] of their own."""
-    first, second = betas
-    means.lerp_(gradient, 1 - first)
-    squares.mul_(second).addcmul_(gradient, gradient, value=1 - second)
-    spread = squares.sqrt() / (1 - second**number) ** 0.5 + EPSILON
-    values.mul_(1 - rate * decay).sub_(rate / (1 - first**number) * means / spread)
-
-
-def muon(
-    group: FlatGroup, means: Tensor, gradient: Tensor, *, rate: Tensor, decay: Tensor, momentum: float
-) -> None:
-    """Update matrices [M, N] in place, by Nesterov's momentum made orthogonal."""
-    means.lerp_(gradient, 1 - momentum)
-    directions = group.views(gradient.lerp(means, momentum))
-    updates = _orthogonal_directions(directions, [entry.maps for entry in group.entries])
-    group.values.mul_(1 - rate * decay).sub_(rate * torch.cat([u.flatten(1) for u in updates], dim=1))
 
 
 def learning_rate_factor(config: TrainingConfig, step: int, progress: float) -> float:

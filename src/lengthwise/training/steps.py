@@ -3,6 +3,7 @@
 Shapes: M members.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -59,30 +60,31 @@ class Losses:
         self.counts.zero_()
 
 
-class Steps(Protocol):
+class Steps(ABC):
     """Takes steps of a stack and keeps their losses."""
 
-    losses: Losses
-    most: int
-    """Steps that may be taken at once."""
-
-    def take(self, first: int, factors: Factors) -> None:
-        """Take steps `first`, `first` + 1, ..., one per entry of `factors`."""
-        ...
-
-    def alive(self) -> list[bool]: ...
-
-    def state(self) -> dict[str, Tensor]: ...
-
-
-class PlainSteps:
     most = 1
+    """Steps that may be taken at once."""
 
     def __init__(self, model: GPT, data: TrainingData, optimizer: Optimizer, batch: int, dropout: Dropout) -> None:
         self.model, self.data, self.optimizer = model, data, optimizer
         self.batch, self.dropout = batch, dropout
         self.losses = Losses(model.members, model.device)
 
+    @abstractmethod
+    def take(self, first: int, factors: Factors) -> None:
+        """Take steps `first`, `first` + 1, ..., one per entry of `factors`."""
+
+    def alive(self) -> list[bool]:
+        """Whether each member's gradients have stayed finite."""
+        return (self.optimizer.alive.flatten() > 0).tolist()
+
+    def state(self) -> dict[str, Tensor]:
+        """Every tensor that later steps and their records depend on, each with its leading member axis."""
+        return {**self.optimizer.state(), "loss_sums": self.losses.sums, "loss_counts": self.losses.counts}
+
+
+class PlainSteps(Steps):
     def take(self, first: int, factors: Factors) -> None:
         self.model.train()
         columns = torch.tensor(factors, device=self.model.device).unsqueeze(-1)
@@ -91,17 +93,6 @@ class PlainSteps:
             losses.sum().backward()
             self.optimizer.step(number + 1, factor)
             self.losses.add(losses.detach())
-
-    def alive(self) -> list[bool]:
-        return (self.optimizer.alive.flatten() > 0).tolist()
-
-    def state(self) -> dict[str, Tensor]:
-        return step_state(self.optimizer, self.losses)
-
-
-def step_state(optimizer: Optimizer, losses: Losses) -> dict[str, Tensor]:
-    """Every tensor that later steps and their records depend on, each with its leading member axis."""
-    return {**optimizer.state(), "loss_sums": losses.sums, "loss_counts": losses.counts}
 
 
 def answer_losses(model: Logits, batch: Batch, noise: Noise | None) -> Tensor:

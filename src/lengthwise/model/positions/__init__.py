@@ -9,17 +9,7 @@ from lengthwise.model.config import ModelConfig
 from lengthwise.model.positions.abacus import Abacus
 from lengthwise.model.positions.alibi import Alibi
 from lengthwise.model.positions.coupled import Coupled
-from lengthwise.model.positions.encoding import (
-    AddedEncoding,
-    BiasEncoding,
-    Encoding,
-    IndexEncoding,
-    Relation,
-    SignificanceEncoding,
-    distances,
-    has_position,
-    number_tokens,
-)
+from lengthwise.model.positions.encoding import Encoding, IndexEncoding
 from lengthwise.model.positions.fire import Fire
 from lengthwise.model.positions.learned import Learned
 from lengthwise.model.positions.none import NoPositions
@@ -29,22 +19,6 @@ from lengthwise.model.positions.shaw import Shaw
 from lengthwise.model.positions.sinusoidal import Sinusoidal
 from lengthwise.model.positions.t5 import T5
 from lengthwise.model.positions.table import TableEncoding
-
-__all__ = [
-    "ENCODINGS",
-    "AddedEncoding",
-    "BiasEncoding",
-    "Encoding",
-    "IndexEncoding",
-    "Relation",
-    "SignificanceEncoding",
-    "TableEncoding",
-    "check_encoding",
-    "distances",
-    "find_encoding",
-    "has_position",
-    "number_tokens",
-]
 
 ENCODINGS: dict[str, type[Encoding]] = {
     "none": NoPositions,

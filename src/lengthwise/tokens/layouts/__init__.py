@@ -22,34 +22,9 @@ from collections.abc import Callable
 
 from lengthwise.arithmetic import Task
 from lengthwise.errors import InputError
-from lengthwise.tokens.layouts.fixed_width import FixedWidth, aligned, padded, scratchpad
-from lengthwise.tokens.layouts.layout import CARRY, SUM, A, B, C, Layout, Malformed, Tokens, Vocabulary
-from lengthwise.tokens.layouts.natural_length import (
-    NaturalLength,
-    all_reversed,
-    digit_lengths,
-    level,
-    plain,
-    squeezed,
-)
-
-__all__ = [
-    "CARRY",
-    "LAYOUTS",
-    "SUM",
-    "A",
-    "B",
-    "C",
-    "FixedWidth",
-    "Layout",
-    "Malformed",
-    "NaturalLength",
-    "Tokens",
-    "Vocabulary",
-    "build_layout",
-    "digit_lengths",
-    "squeezed",
-]
+from lengthwise.tokens.layouts.fixed_width import aligned, padded, scratchpad
+from lengthwise.tokens.layouts.layout import Layout
+from lengthwise.tokens.layouts.natural_length import all_reversed, level, plain
 
 LAYOUTS: dict[str, Callable[[Task, int, int], Layout]] = {
     "padded": padded,

@@ -36,8 +36,8 @@ class FixedWidth(PlacedLayout):
     fixed_width = True
 
     def encode(self, a: Tensor, b: Tensor, c: Tensor) -> Tokens:
-        slot, number, significance, answer = (table[: self.length] for table in self.tables(a.device))
-        return Tokens(self.pool(a, b, c).index_select(-1, slot), answer, significance, number)
+        slot, *known = (table[: self.length] for table in self.tables(a.device))
+        return Tokens(self.pool(a, b, c).index_select(-1, slot), *known)
 
     def read_answer(self, ids: Tensor | Sequence[int]) -> int | Malformed:
         places = self.places[self.prompt_length :]
@@ -111,7 +111,6 @@ class ScratchpadSteps:
         self.base, self.sums, self.count = base, columns.sums, columns.count(operand_width)
         self.sum_width = digit_count(largest, base)
         self.carry_width = digit_count(_largest_carry(largest, base), base)
-        self.width = self.count * (self.sum_width + self.carry_width)
 
     def __call__(self, a: Tensor, b: Tensor) -> Tensor:
         sums = self.sums(a, b)[..., : self.count].long()

@@ -10,7 +10,8 @@ Shapes: T tokens of a problem, or places, W operand digits, A answer digits, S =
 ... any leading dims.
 """
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 import torch
@@ -45,14 +46,8 @@ class Vocabulary:
 
     def ids(self, text: str) -> list[int] | None:
         """The tokens of a text; None if it holds anything else."""
-        found: list[int] = []
-        while text:
-            token = next((i for i, own in enumerate(self.texts) if text.startswith(own)), None)
-            if token is None:
-                return None
-            found.append(token)
-            text = text[len(self.texts[token]) :]
-        return found
+        found = re.findall("|".join(map(re.escape, self.texts)), text)
+        return [self.texts.index(token) for token in found] if "".join(found) == text else None
 
 
 class Tokens(NamedTuple):
@@ -120,14 +115,6 @@ A, B, C, SUM, CARRY = 1, 2, 3, 4, 5
 OPERATOR, EQUALS, END, BOS, EOS, LINE_BREAK = range(6)
 
 
-class IntermediateSteps(Protocol):
-    """Digits of intermediate steps [..., width], from operands [..., W]."""
-
-    width: int
-
-    def __call__(self, a: Tensor, b: Tensor) -> Tensor: ...
-
-
 class Place(NamedTuple):
     """`source` is where its id stands among the candidates of its kind: digits of one number, or symbols."""
 
@@ -160,18 +147,11 @@ def problem(operand_width: int, answer: Sequence[Place], *, natural: bool = Fals
     ]
 
 
-class Tables(NamedTuple):
-    """What is known of each place: int64 [T], and `answer` bool."""
-
-    slot: Tensor
-    """Where its id stands in the pool."""
-    number: Tensor
-    significance: Tensor
-    answer: Tensor
-
-
 class PlacedLayout:
-    """What layouts share that are lists of places. Their tables are kept for every device that asked."""
+    """What layouts share that are lists of places. Their tables are kept for every device that asked.
+
+    `steps` gives the digits of intermediate steps, from operands [..., W], where these have places.
+    """
 
     def __init__(
         self,
@@ -180,16 +160,16 @@ class PlacedLayout:
         answer_width: int,
         places: Sequence[Place],
         *,
-        steps: IntermediateSteps | None = None,
+        steps: Callable[[Tensor, Tensor], Tensor] | None = None,
     ) -> None:
         self.vocabulary = Vocabulary(task.base, task.symbol)
         self.operand_width, self.answer_width = operand_width, answer_width
         self.places, self.steps, self.length = places, steps, len(places)
         self.prompt_length = next(i for i, place in enumerate(places) if place == symbol(EQUALS)) + 1
         b, c = operand_width, 2 * operand_width
-        end = c + answer_width
-        self.starts = {A: 0, B: b, C: c, SUM: end, CARRY: end, 0: end + (steps.width if steps else 0)}
-        self._tables: dict[torch.device, Tables] = {}
+        end, step_count = c + answer_width, sum(place.number in (SUM, CARRY) for place in places)
+        self.starts = {A: 0, B: b, C: c, SUM: end, CARRY: end, 0: end + step_count}
+        self._tables: dict[torch.device, Tokens] = {}
 
     def render(self, ids: Tensor | Sequence[int]) -> str:
         return self.vocabulary.text(listed(ids)).rstrip("\n")
@@ -206,15 +186,16 @@ class PlacedLayout:
         symbols = torch.arange(base, len(self.vocabulary), dtype=a.dtype, device=a.device)
         return torch.cat([a, b, c, *steps, symbols.expand(*a.shape[:-1], -1)], -1).long()
 
-    def tables(self, device: torch.device) -> Tables:
-        """Of all places, and last of one more: the line break that pads."""
+    def tables(self, device: torch.device) -> Tokens:
+        """What is known of all places [T], and last of one more: the line break that pads. In place of ids it has
+        where each stands in the pool."""
         if device not in self._tables:
             places = [*self.places, symbol(LINE_BREAK)]
             slots = [self.starts[place.number] + place.source for place in places]
             table = torch.tensor(places, device=device)
             index = torch.arange(len(places), device=device)
             answer = (index >= self.prompt_length) & (index < self.length)
-            self._tables[device] = Tables(torch.tensor(slots, device=device), table[:, 0], table[:, 1], answer)
+            self._tables[device] = Tokens(torch.tensor(slots, device=device), answer, table[:, 1], table[:, 0])
         return self._tables[device]
 
     def read_places(self, tokens: Sequence[int], places: Sequence[Place]) -> int | Malformed:

@@ -57,12 +57,8 @@ class NaturalLength(PlacedLayout):
         places = slice(self.length)
         present = tables.significance[places] <= allowed[..., tables.number[places]]
         order = squeezed(present, self.length)
-        return Tokens(
-            ids=pool.gather(-1, tables.slot[order]),
-            answer=tables.answer[order],
-            significance=tables.significance[order],
-            number=tables.number[order],
-        )
+        slot, *known = (table[order] for table in tables)
+        return Tokens(pool.gather(-1, slot), *known)
 
     def read_answer(self, ids: Tensor | Sequence[int]) -> int | Malformed:
         tokens = listed(ids)

@@ -16,6 +16,7 @@ from lengthwise.evaluation.probes import measure_dependence, measure_dynamics
 from lengthwise.evaluation.problems import Problems, given_problems, test_problems
 from lengthwise.evaluation.strata import Strata, chain_strata, measure_strata, pair_strata, set_strata
 from lengthwise.evaluation.subject import Member, Pair
+from lengthwise.evaluation.text import Answered
 from lengthwise.records.analysis import Dependence, dependence_of
 from lengthwise.records.schema import Record
 from lengthwise.records.verdicts import Verdict, verdicts
@@ -211,6 +212,17 @@ def evaluate(
         judged = verdicts(predictions, run.config.train_domain, records) if domains else []
         found = Evaluation(records, judged, find_errors(run, rows, show_errors))
         return _with_dependence(run, members, found) if dependence else found
+
+
+def answered(run: Run, test: str | None = None, pairs: Path | str | None = None) -> list[Answered]:
+    """What a run answers to the problems that `evaluate` measures it on, by decoding."""
+    rows = domain_rows(run.stack, _domains(run, test)) if pairs is None else [_given(run, pairs)]
+    found: list[Answered] = []
+    for row in rows:
+        read = [run.stack.layout.read_answer(ids) for ids in decode(run.stack, row.problems.pair)[0]]
+        numbers = [answer if isinstance(answer, int) else None for answer in read]
+        found.append(Answered.of(row.problems, numbers, run.config.base))
+    return found
 
 
 def _domains(run: Run, test: str | None) -> list[Domain]:

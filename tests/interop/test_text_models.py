@@ -27,8 +27,8 @@ def spec_of(**changes) -> RunSpec:
 
 
 class Computes:
-    """Reads operands off the last line of a prompt, and writes what a hypothesis makes of them; every seventh time,
-    if told so, no number."""
+    """Reads operands off the last line of a prompt, and writes what a hypothesis makes of them; every seventh
+    time, if told so, no number."""
 
     def __init__(self, task: Task, hypothesis: Hypothesis, *, stutters: bool = False) -> None:
         self.task, self.hypothesis, self.stutters, self.asked = task, hypothesis, stutters, []
@@ -158,8 +158,7 @@ def printed(capsys, *arguments) -> dict:
 def test_an_exported_run_gives_its_own_records_again(trained, name, capsys, tmp_path):
     again = printed(capsys, "evaluate", "--hf", trained / f"{name}-hf", "--out", tmp_path / "again", "--functions")
     own = evaluate(trained / name, device="cpu")
-    for theirs, ours in zip(again["records"], own.records, strict=True):
-        ours = ours.model_dump()
+    for theirs, ours in zip(again["records"], (record.model_dump() for record in own.records), strict=True):
         assert theirs.pop("value") == (None if ours["value"] is None else pytest.approx(ours["value"], abs=1e-4))
         ours.pop("value")
         assert theirs == ours

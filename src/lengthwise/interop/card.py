@@ -50,7 +50,7 @@ domains too small for that were tested whole. `lengthwise evaluate --hf FOLDER` 
 def model_card(run: Run, architecture: str) -> str:
     config = run.config
     a, b = 12 % config.base**run.stack.layout.operand_width, 3 % config.base
-    prompt, answer = _example(run.stack, a, b)
+    prompt, answer = example(run.stack, a, b)
     own = architecture.startswith("Lengthwise")
     return CARD.format(
         name=run.folder.name,
@@ -75,7 +75,8 @@ def model_card(run: Run, architecture: str) -> str:
     )
 
 
-def _example(stack: Stack, a: int, b: int) -> tuple[str, str]:
+def example(stack: Stack, a: int, b: int) -> tuple[str, str]:
+    """A problem as its layout writes it: the prompt after [bos], and the right answer."""
     layout, task = stack.layout, stack.config.task_object
     widths = layout.operand_width, layout.operand_width, layout.answer_width
     numbers = zip((a, b, task(a, b)), widths, strict=True)

@@ -303,15 +303,16 @@ def _renamed(name: str, names: Mapping[str, str]) -> str:
 
 
 def tokenizer(vocabulary: Vocabulary) -> Any:
-    """A token per character, with [bos] in front; padding is on the left, as generating needs it."""
-    words = Tokenizer(models.WordLevel({text: i for i, text in enumerate(vocabulary.texts)}))
+    """A token per character, with [bos] in front; padding is on the left, as generating needs it. What the
+    vocabulary does not have becomes a line break, as other tools try any text on a tokenizer."""
+    pad = vocabulary.texts[vocabulary.line_break]
+    words = Tokenizer(models.WordLevel({text: i for i, text in enumerate(vocabulary.texts)}, unk_token=pad))
     words.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
     words.decoder = decoders.Fuse()
     bos = [("[bos]", vocabulary.bos)]
     words.post_processor = processors.TemplateProcessing("[bos] $A", "[bos] $A $B", bos)
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=words, bos_token="[bos]", eos_token="[eos]", pad_token="\n", padding_side="left"
-    )
+    symbols = {"bos_token": "[bos]", "eos_token": "[eos]", "pad_token": pad, "unk_token": pad}
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=words, padding_side="left", **symbols)
 
 
 def _generation(stack: Stack) -> Any:

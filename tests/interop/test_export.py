@@ -40,17 +40,16 @@ PLAIN = {
     "abacus": "LengthwiseForCausalLM",
     "rotary": "GPTNeoXForCausalLM",
     "randomized:rotary": "LengthwiseForCausalLM",
-    "alibi": "MptForCausalLM",
+    "alibi": "LengthwiseForCausalLM",
     "t5": "LengthwiseForCausalLM",
     "shaw": "LengthwiseForCausalLM",
     "fire": "LengthwiseForCausalLM",
 }
-BIASED = {**PLAIN, "alibi": "LengthwiseForCausalLM"}
 WAVES = {"position_waves": True, "width": 24}
 PLACES = {**WAVES, "place_attention": True, "log_length_scale": True}
 CASES = [
     *((name, {}, None, kind) for name, kind in PLAIN.items()),
-    *((name, {"bias": True, "tied": False}, None, kind) for name, kind in BIASED.items()),
+    *((name, {"bias": True, "tied": False}, None, kind) for name, kind in PLAIN.items()),
     *((name, {"normalized_attention": True, "log_length_scale": True, "loops": 2}, None, None) for name in PLAIN),
     *(("learned", {}, layout, "GPT2LMHeadModel") for layout in ("aligned", "reversed", "plain", "scratchpad")),
     *(("coupled", {}, layout, None) for layout in ("level", "reversed", "aligned", "scratchpad")),

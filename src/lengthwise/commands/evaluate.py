@@ -15,9 +15,10 @@ from lengthwise.errors import InputError
 from lengthwise.report.tables import new_table, percent
 
 if TYPE_CHECKING:
-    from lengthwise.evaluation.text import Answered, Found
+    from lengthwise.evaluation.text import Found
     from lengthwise.records.schema import Record
     from lengthwise.runs.config import RunConfig
+    from lengthwise.runs.evaluate import Evaluation
     from lengthwise.runs.load import Run
 
 
@@ -53,18 +54,13 @@ class Asked:
     trust_remote_code: bool = False
     """Run code that the folder brings."""
 
-    def check(self) -> "Asked":
-        if self.task is None:
-            raise InputError("--hf requires --task, unless lengthwise export wrote the folder")
-        if not 0 <= self.shots <= 1000:
-            raise InputError(f"shots is {self.shots} (must be 0 to 1000)")
-        return self
-
     def config(self, test: str | None) -> "RunConfig":
         """What is asked, as a run's config has it. What it says of training is nobody's."""
         from lengthwise.evaluation.config import EvaluationConfig
         from lengthwise.runs.config import RunConfig
 
+        if self.task is None:
+            raise InputError("--hf requires --task, unless lengthwise export wrote the folder")
         question = {"task": self.task, "train": self.train, "test": test, "encoding": self.encoding}
         written = {"layout": self.layout, "base": self.base, "seed": self.seed}
         return RunConfig(**question, **written, evaluation=EvaluationConfig(problems=self.problems))
@@ -104,28 +100,75 @@ class Evaluate:
     """Print the records as JSON."""
 
     def run(self) -> None:
-        if (self.run_folder is None) == (self.asked.hf is None):
+        asked = self.asked
+        if (self.run_folder is None) == (asked.hf is None):
             raise InputError("evaluate takes either a run folder or --hf DIR")
-        self._check_out()
-        run = self._exported() if self.asked.hf is not None else self._loaded()
-        return self._ask_in_text() if run is None else self._evaluate(run)
-
-    def _loaded(self) -> "Run":
-        from lengthwise.runs.load import load
-
-        assert self.run_folder is not None
-        if self.asked != Asked():
+        if asked.hf is None and asked != Asked():
             raise InputError("options such as --task and --template require --hf DIR")
-        return load(self.run_folder, device=self.device)
+        self._check_out()
+        run = self._run()
+        config = asked.config(self.test) if run is None else run.config
+        found = self._asked_in_text(config) if run is None else self._measured(run)
+        self._write(config, found.records)
+        if self.json:
+            return print(json.dumps(self._content(found, config.base), indent=2))
+        return self._print(found, config.task_object)
 
-    def _exported(self) -> "Run | None":
-        """What lengthwise wrote is asked as the run it was, unless a template asks for text."""
+    def _run(self) -> "Run | None":
+        """What lengthwise wrote is the run it was, unless a task or a template asks for text."""
+        if self.run_folder is not None:
+            from lengthwise.runs.load import load
+
+            return load(self.run_folder, device=self.device)
         from lengthwise.interop.models import exported_run
 
         assert self.asked.hf is not None
-        return None if self.asked.template or self.asked.task else exported_run(self.asked.hf, self.device)
+        in_text = self.asked.task is not None or self.asked.template is not None
+        return None if in_text else exported_run(self.asked.hf, self.device)
 
-    def _evaluate(self, run: "Run") -> None:
+    def _measured(self, run: "Run") -> "Evaluation":
+        from lengthwise.runs.evaluate import evaluate
+
+        return evaluate(
+            run,
+            self.test,
+            pairs=self.pairs,
+            decoded=self.decode,
+            dependence=self.dependence,
+            functions=self.functions,
+            show_errors=self.show_errors,
+        )
+
+    def _asked_in_text(self, config: "RunConfig") -> "Evaluation":
+        from lengthwise.evaluation.text import Prompts, examples
+        from lengthwise.interop.models import CausalLM
+        from lengthwise.runs.evaluate import evaluate_text
+
+        asked = self.asked
+        assert asked.hf is not None
+        for name, value in {"pairs": self.pairs, "decode": self.decode, "dependence": self.dependence}.items():
+            if value:
+                raise InputError(f"--{name} does not go with a model that is asked in text")
+        shown = examples(config.spec, asked.shots)
+        prompts = Prompts(config.task_object, asked.template or "equation", shown, reverse=asked.reverse)
+        model = CausalLM(asked.hf, self.device, trust_remote_code=asked.trust_remote_code)
+        return evaluate_text(model, config, prompts, asked.hf.name)
+
+    def _content(self, found: "Evaluation", base: int) -> dict[str, Any]:
+        from lengthwise.report.run_tables import verdict_json
+
+        content: dict[str, Any] = {
+            "records": [record.model_dump() for record in found.records],
+            "verdicts": [verdict_json(row) for row in found.verdicts],
+            "errors": [answer_json(answer, base) for answer in found.errors],
+        }
+        if found.dependence is not None:
+            content["dependence"] = found.dependence.as_json()
+        if found.functions:
+            content["functions"] = [function_json(row) for row in found.functions]
+        return content
+
+    def _print(self, found: "Evaluation", task: Task) -> None:
         from lengthwise.report.run_tables import (
             DEPENDENCE_LEGEND,
             DETAIL_LEGEND,
@@ -134,92 +177,28 @@ class Evaluate:
             detail_table,
             failure_table,
             record_table,
-            verdict_json,
             verdict_table,
         )
-        from lengthwise.runs.evaluate import answered, evaluate
 
-        found = evaluate(
-            run,
-            self.test,
-            pairs=self.pairs,
-            decoded=self.decode,
-            dependence=self.dependence,
-            show_errors=self.show_errors,
-        )
-        task = run.config.task_object
-        functions = self._functions(task, answered(run, self.test, self.pairs)) if self.functions else []
-        self._write(run.config, found.records)
-        if self.json:
-            content: dict[str, Any] = {
-                "records": [record.model_dump() for record in found.records],
-                "verdicts": [verdict_json(row) for row in found.verdicts],
-                "errors": [answer_json(answer, task.base) for answer in found.errors],
-            }
-            if found.dependence is not None:
-                content["dependence"] = found.dependence.as_json()
-            if functions:
-                content["functions"] = [function_json(row) for row in functions]
-            return print(json.dumps(content, indent=2))
         console = Console(highlight=False)
         if found.verdicts:
-            console.print(verdict_table(found.verdicts, str(run.folder.path)))
+            console.print(verdict_table(found.verdicts, str(self.run_folder or self.asked.hf)))
             console.print(LEGEND)
         else:
             console.print(record_table(found.records))
-        console.print(detail_table(found.records))
-        console.print(DETAIL_LEGEND)
-        if self.decode:
+        if any(record.metric == "strong" for record in found.records):
+            console.print(detail_table(found.records))
+            console.print(DETAIL_LEGEND)
+        if any(record.mode == "decoded" for record in found.records):
             console.print(failure_table(found.records))
         if found.dependence is not None:
             console.print(dependence_table(found.dependence))
             console.print(DEPENDENCE_LEGEND)
         if found.errors:
             console.print(answers_shown(found.errors, task.base, task.symbol))
-        if functions:
-            console.print(function_table(functions))
+        if found.functions:
+            console.print(function_table(found.functions))
             console.print(FUNCTION_LEGEND)
-        return None
-
-    def _ask_in_text(self) -> None:
-        from lengthwise.evaluation.text import Prompts, ask, examples, text_records
-        from lengthwise.interop.models import CausalLM
-        from lengthwise.records.verdicts import verdicts
-        from lengthwise.report.run_tables import LEGEND, verdict_json, verdict_table
-
-        asked = self.asked.check()
-        assert asked.hf is not None
-        for name, value in {"pairs": self.pairs, "decode": self.decode, "dependence": self.dependence}.items():
-            if value:
-                raise InputError(f"--{name} does not go with a model that is asked in text")
-        config = asked.config(self.test)
-        spec, name = config.spec, (asked.out or asked.hf).name
-        shown = examples(spec, asked.shots)
-        prompts = Prompts(spec.task, asked.template or "equation", shown, reverse=asked.reverse)
-        model = CausalLM(asked.hf, self.device, trust_remote_code=asked.trust_remote_code)
-        found = ask(model, spec, prompts, asked.problems)
-        records, functions = (
-            text_records(spec, name, found, reverse=asked.reverse),
-            self._functions(spec.task, found),
-        )
-        judged = verdicts(spec.predictions(), spec.train, records)
-        self._write(config, records)
-        if self.json:
-            content = {
-                "records": [record.model_dump() for record in records],
-                "verdicts": [verdict_json(row) for row in judged],
-                "functions": [function_json(row) for row in functions],
-            }
-            return print(json.dumps(content, indent=2))
-        console = Console(highlight=False)
-        for shown in (verdict_table(judged, str(asked.hf)), LEGEND, function_table(functions), FUNCTION_LEGEND):
-            console.print(shown)
-        return None
-
-    def _functions(self, task: Task, found: "list[Answered]") -> "list[Found]":
-        from lengthwise.evaluation.text import find_functions
-
-        return find_functions(task, found)
 
     def _check_out(self) -> None:
         """Refuse a folder in use before anything is measured."""

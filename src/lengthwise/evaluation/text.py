@@ -32,6 +32,8 @@ from lengthwise.tokens.sampling import Sampler, Stream
 
 CPU = torch.device("cpu")
 
+MOST_EXAMPLES = 1000
+
 TEMPLATES = {
     "equation": ("{a}{symbol}{b}=", "({a}{symbol}{b})%{modulus}="),
     "spaced": ("{a} {symbol} {b} = ", "({a} {symbol} {b}) mod {modulus} = "),
@@ -112,6 +114,8 @@ class Answered:
 
 def examples(spec: RunSpec, count: int) -> list[tuple[int, int]]:
     """Problems to show before the one asked, from the training side of the training domain: none is for tests."""
+    if not 0 <= count <= MOST_EXAMPLES:
+        raise InputError(f"shots is {count} (must be 0 to {MOST_EXAMPLES})")
     sampler = Sampler([Stream(spec.seed, spec.train)], spec.train.length, side="train")
     return _pairs(sampler(torch.arange(count)), spec.task.base) if count else []
 

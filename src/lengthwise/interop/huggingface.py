@@ -2,8 +2,8 @@
 
 Where positions are added to the token embeddings and follow from a token's index alone, a model is a GPT-2 (with
 its biases at 0, and rows of the position table as the run numbers its tokens); with rotary positions it is a
-GPT-NeoX with the branches one after the other, with alibi and without biases an MPT. A folder's config.json says
-under `lengthwise` which run it was, so that `lengthwise evaluate --hf` asks the same questions again.
+GPT-NeoX with the branches one after the other. A folder's config.json says under `lengthwise` which run it was, so
+that `lengthwise evaluate --hf` asks the same questions again.
 """
 
 import shutil
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from lengthwise.errors import InputError
 from lengthwise.evaluation.decode import answer_tokens
 from lengthwise.interop.card import model_card
-from lengthwise.model.positions import Encoding, IndexEncoding, TableEncoding
+from lengthwise.model.positions import IndexEncoding
 from lengthwise.model.positions.randomized import PREFIX
 from lengthwise.runs.build import Stack
 from lengthwise.runs.evaluate import few_rows
@@ -97,8 +97,6 @@ def convert(stack: Stack) -> Any:
         return _gpt2(stack, weights)
     if plain and kind == "rotary" and numbering == "index":
         return _gpt_neox(stack, weights)
-    if plain and kind == "alibi" and numbering == "index" and not config.bias:
-        return _mpt(stack, weights)
     added = "waves" if config.position_waves else "added"
     return _own(stack, weights, added if kind in ADDED else kind, numbering)
 
@@ -110,11 +108,6 @@ def _numbering(stack: Stack) -> str | list[int]:
         return "index"
     if name in ("coupled", "abacus") and not stack.layout.fixed_width:
         return name
-    return _positions(stack)
-
-
-def _positions(stack: Stack) -> list[int]:
-    """Those of a problem's tokens, where they are the same for all problems."""
     zero = torch.zeros(1, 1, 1, dtype=torch.int8, device=stack.device)
     return stack.read(zero, zero, zero)[1].flatten().tolist()
 
@@ -122,18 +115,11 @@ def _positions(stack: Stack) -> list[int]:
 def _rows_by_index(stack: Stack, numbering: str | list[int]) -> Tensor:
     """What is added to the tokens of a sequence, [rows, C]."""
     encoding, length = stack.encoding, max(stack.layout.length, UNBOUNDED)
-    if numbering == "index":
-        table = encoding if isinstance(encoding, TableEncoding) else None
-        numbering = list(range(length if table is None else _bound(table)))
-    added = encoding.embed(torch.tensor(numbering, device=stack.device).view(1, 1, -1))
+    positions = list(range(encoding.rows or length)) if isinstance(numbering, str) else numbering
+    added = encoding.embed(torch.tensor(positions, device=stack.device).view(1, 1, -1))
     if added is None:
         return torch.zeros(length, stack.config.model.width)
     return added[0, 0].detach().float().cpu()
-
-
-def _bound(encoding: Encoding) -> int:
-    assert encoding.rows is not None
-    return encoding.rows
 
 
 # --- architectures ------------------------------------------------------------------------------------------
@@ -206,33 +192,6 @@ def _gpt_neox(stack: Stack, weights: Mapping[str, Tensor]) -> Any:
     return _filled(model, weights, names, by_head)
 
 
-def _mpt(stack: Stack, weights: Mapping[str, Tensor]) -> Any:
-    config, common = stack.config.model, _common(stack)
-    model = transformers.MptForCausalLM(
-        transformers.MptConfig(
-            d_model=config.width,
-            n_heads=config.heads,
-            n_layers=config.layers,
-            max_seq_len=max(stack.layout.length, UNBOUNDED),
-            layer_norm_epsilon=common.pop("layer_norm_eps"),
-            **common,
-        )
-    )
-    names = {
-        "tokens": "transformer.wte",
-        "blocks": "transformer.blocks",
-        "attention_norm": "norm_1",
-        "attention.qkv": "attn.Wqkv",
-        "attention.out": "attn.out_proj",
-        "mlp_norm": "norm_2",
-        "mlp.up": "ffn.up_proj",
-        "mlp.down": "ffn.down_proj",
-        "norm": "transformer.norm_f",
-        "head": "lm_head",
-    }
-    return _filled(model, weights, names)
-
-
 def _own(stack: Stack, weights: Mapping[str, Tensor], encoding: str, numbering: str | list[int]) -> Any:
     config, table = stack.config.model, weights.get("encoding.table.weight")
     shared = ("width", "layers", "heads", "bias", "tied", "loops", "attention_clip", "token_heads", *OPTIONS)
@@ -257,7 +216,7 @@ def _own(stack: Stack, weights: Mapping[str, Tensor], encoding: str, numbering: 
 
 def _common(stack: Stack) -> dict[str, Any]:
     tied = {"tie_word_embeddings": stack.config.model.tied}
-    return {"vocab_size": len(stack.layout.vocabulary), "layer_norm_eps": 1e-5, **tied, **_symbols(stack)}
+    return {"vocab_size": len(stack.layout.vocabulary), **tied, **_symbols(stack)}
 
 
 def _symbols(stack: Stack) -> dict[str, int]:

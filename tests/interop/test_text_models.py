@@ -11,6 +11,7 @@ from lengthwise import cli
 from lengthwise.arithmetic import Task, in_base
 from lengthwise.errors import InputError
 from lengthwise.evaluation.text import Prompts, ask, examples, find_functions, read_number, text_records
+from lengthwise.explorer.runs import judge
 from lengthwise.records.spec import RunSpec
 from lengthwise.records.verdicts import verdicts
 from lengthwise.records.view import RunView
@@ -200,13 +201,21 @@ def test_any_causal_lm_is_asked_by_its_own_tokenizer(kind, tmp_path, capsys):
     assert [str(row.prediction.domain) for row in RunView.of(tmp_path / "out").verdicts()] == ["D1", "D2", "D3"]
     cli.main(["report", str(tmp_path / "out"), "--out", str(tmp_path / "report.html")])
     assert "D3" in (tmp_path / "report.html").read_text()
+    assert [row["domain"] for row in judge(path=str(tmp_path / "out"))["verdicts"]] == ["D1", "D2", "D3"]
     environment = json.loads((tmp_path / "out" / "environment.json").read_text())
     assert environment["asked"]["template"] == "question" and environment["asked"]["shots"] == 2
+
+
+def test_what_an_exported_run_was_is_not_asked_otherwise(trained, capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["evaluate", "--hf", str(trained / "t5-hf"), "--train", "D3"])
+    assert "says what it was trained on" in capsys.readouterr().err
 
 
 REFUSED = [
     (["--hf", "nowhere", "--task", "add"], "is not a Hugging Face folder"),
     (["--hf", "broken", "--task", "add"], "cannot load"),
+    (["--hf", "broken"], "--hf requires --task"),
     (["--hf", "gpt2"], "--hf requires --task"),
     (["--hf", "gpt2", "--task", "add", "--out", "gpt2"], "not an empty folder"),
     (["--hf", "gpt2", "--task", "add", "--shots", "-1"], "shots is -1"),

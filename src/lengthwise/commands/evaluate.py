@@ -1,7 +1,7 @@
 """lengthwise evaluate: measure a trained run."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -107,6 +107,8 @@ class Evaluate:
             raise InputError("options such as --task and --template require --hf DIR")
         self._check_out()
         run = self._run()
+        if run is not None and replace(asked, hf=None, out=None) != Asked():
+            raise InputError(f"{asked.hf} says what it was trained on; to ask it otherwise, add --task")
         config = asked.config(self.test) if run is None else run.config
         found = self._asked_in_text(config) if run is None else self._measured(run)
         self._write(config, found.records)

@@ -31,13 +31,14 @@ SPARE_TOKENS = 8
 
 def exported_run(folder: Path, device: str = "auto") -> Run | None:
     """A folder that `lengthwise export` wrote, as the run it was, with its Hugging Face model; None of others."""
-    content = read_json(folder / "config.json").get("lengthwise")
-    if content is None:
+    written = read_json(folder / "config.json")
+    own = written.get("lengthwise") if isinstance(written, dict) else None
+    if not isinstance(own, dict) or not {"run", "step", "config"} <= own.keys():
         return None
-    config = read_config(content["config"], f"{folder}/config.json")
-    stack = build([config], choose_device(device), [content["run"]])
+    config = read_config(own["config"], f"{folder}/config.json")
+    stack = build([config], choose_device(device), [own["run"]])
     model = cast(GPT, Logits(_load(transformers.AutoModelForCausalLM, folder).to(stack.device)))
-    return Run(RunFolder(folder), config, replace(stack, model=model), content["step"])
+    return Run(RunFolder(folder), config, replace(stack, model=model), own["step"])
 
 
 class Logits:

@@ -29,6 +29,7 @@ LINES = {
     "docs/architecture.md": "How the parts fit together, and who may import whom.",
     "docs/encodings.md": "Every positional encoding in a formula and a picture.",
     "docs/explorer.md": "lengthwise explore: what its page shows, its API, its bounds.",
+    "docs/interop.md": "Hugging Face folders in and out, any causal LM asked, problems as files.",
     "docs/log.md": "What was tried and what it gave, by date.",
     "docs/map.md": "This page.",
     "docs/performance.md": "What was measured, what each change gave, what the floor is.",

@@ -44,6 +44,7 @@ ALLOWED = {
         "tokens",
         "model",
     },
+    "interop": {"arithmetic", "theory", "tokens", "model", "evaluation", "records", "runs", "report"},
     "commands": {
         "arithmetic",
         "theory",
@@ -54,7 +55,7 @@ ALLOWED = {
         "records",
         "runs",
     }
-    | {"recipes", "report", "explorer"},
+    | {"recipes", "report", "explorer", "interop"},
     "cli.py": {"commands"},
     "__main__.py": {"cli"},
     "__init__.py": {"theory", "runs"},

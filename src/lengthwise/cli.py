@@ -23,6 +23,8 @@ VERBS = {
     "reproduce": "a table or figure of the paper, by its name",
     "explore": "a page to play with: predict, ask models, watch runs",
     "report": "runs as one HTML page to look at",
+    "export": "a trained run as a Hugging Face folder",
+    "data": "problems as a file: text, JSON lines, Parquet",
     "bench": "how fast it is here, and how fast it could be",
     "demo": "the paper's Table 1 in miniature, on this machine",
 }

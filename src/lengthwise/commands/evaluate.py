@@ -1,25 +1,86 @@
 """lengthwise evaluate: measure a trained run."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 from rich.console import Console
+from rich.table import Table
 
+from lengthwise.arithmetic import Task
 from lengthwise.commands.ask import answer_json, answers_shown
+from lengthwise.errors import InputError
+from lengthwise.report.tables import new_table, percent
+
+if TYPE_CHECKING:
+    from lengthwise.evaluation.text import Found
+    from lengthwise.records.schema import Record
+    from lengthwise.runs.config import RunConfig
+    from lengthwise.runs.evaluate import Evaluation
+    from lengthwise.runs.load import Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a Hugging Face model is asked, and how."""
+
+    hf: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
+    """Measure the model of this Hugging Face folder instead: any causal LM, by its own tokenizer. Of one that
+    `lengthwise export` wrote, the rest is known."""
+    task: Annotated[str | None, tyro.conf.arg(metavar="TASK")] = None
+    """Operation and modulus: add, mul, add%101, mul%150."""
+    train: Annotated[str, tyro.conf.arg(metavar="DOMAIN")] = "D4"
+    """Domain that the model is taken to know: every verdict depends on it, and examples come from it."""
+    encoding: str = "none"
+    """Positional encoding of the model, for predictions; none makes none."""
+    layout: str = "plain"
+    """Layout that predictions are made for."""
+    base: int = 10
+    """Number base, 2 to 36."""
+    seed: int = 0
+    """Problems and examples derive from it."""
+    problems: int = 1000
+    """Number of problems per domain that has more."""
+    template: Annotated[str | None, tyro.conf.arg(metavar="TEXT", help_behavior_hint="(default: equation)")] = None
+    """How a problem is asked: equation, spaced, question, or a text such as "{a}+{b}="."""
+    reverse: bool = False
+    """Answers are written from the lowest digit on."""
+    shots: int = 0
+    """Number of examples shown before each problem."""
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """Write the records into this run folder, for report and explore."""
+    trust_remote_code: bool = False
+    """Run code that the folder brings."""
+
+    def config(self, test: str | None) -> "RunConfig":
+        """What is asked, as a run's config has it. What it says of training is nobody's."""
+        from lengthwise.evaluation.config import EvaluationConfig
+        from lengthwise.runs.config import RunConfig
+
+        if self.task is None:
+            raise InputError("--hf requires --task, unless lengthwise export wrote the folder")
+        question = {"task": self.task, "train": self.train, "test": test, "encoding": self.encoding}
+        written = {"layout": self.layout, "base": self.base, "seed": self.seed}
+        return RunConfig(**question, **written, evaluation=EvaluationConfig(problems=self.problems))
+
+    def how(self) -> dict[str, Any]:
+        """How it is asked, as environment.json has it."""
+        names = ("template", "reverse", "shots")
+        return {"model": str(self.hf)} | {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate:
-    """Measure a trained run on test domains, or on your own problems.
+    """Measure a trained run, or the model of a Hugging Face folder, on test domains or on your own problems.
 
     Example: lengthwise evaluate runs/add-D4-learned-s1 --test B5..9 --decode
     """
 
-    run_folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    run_folder: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")] = None
     """A run folder."""
+    asked: Annotated[Asked, tyro.conf.arg(name="")] = field(default_factory=Asked)
     test: Annotated[str | None, tyro.conf.arg(metavar="DOMAINS", help_behavior_hint="(default: the run's)")] = None
     """Test domains, a row each: D1..9, B5,B6."""
     pairs: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
@@ -28,6 +89,9 @@ class Evaluate:
     """Also decode every answer token by token, and split the failures."""
     dependence: bool = False
     """Also change each digit of the first operand and see which answer digits change."""
+    functions: bool = False
+    """Also search which function the answers follow: truth, truncated, windowed, leading or folded. This is always
+    done for a model that is asked in text."""
     show_errors: Annotated[int, tyro.conf.arg(metavar="N")] = 0
     """Show the first N wrong answers."""
     device: str = "auto"
@@ -36,50 +100,140 @@ class Evaluate:
     """Print the records as JSON."""
 
     def run(self) -> None:
-        from lengthwise.report.run_tables import (
-            dependence_table,
-            detail_table,
-            failure_table,
-            record_table,
-            verdict_json,
-            verdict_table,
-        )
-        from lengthwise.report.words import legend
-        from lengthwise.runs.evaluate import evaluate
-        from lengthwise.runs.load import load
+        asked = self.asked
+        if (self.run_folder is None) == (asked.hf is None):
+            raise InputError("evaluate takes either a run folder or --hf DIR")
+        if asked.hf is None and asked != Asked():
+            raise InputError("options such as --task and --template require --hf DIR")
+        self._check_out()
+        run = self._run()
+        if run is not None and replace(asked, hf=None, out=None) != Asked():
+            raise InputError(f"{asked.hf} says what it was trained on; to ask it otherwise, add --task")
+        config = asked.config(self.test) if run is None else run.config
+        found = self._asked_in_text(config) if run is None else self._measured(run)
+        self._write(config, found.records)
+        if self.json:
+            return print(json.dumps(self._content(found, config.base), indent=2))
+        return self._print(found, config.spec.task)
 
-        run = load(self.run_folder, device=self.device)
-        found = evaluate(
+    def _run(self) -> "Run | None":
+        """What lengthwise wrote is the run it was, unless a task or a template asks for text."""
+        if self.run_folder is not None:
+            from lengthwise.runs.load import load
+
+            return load(self.run_folder, device=self.device)
+        from lengthwise.interop.models import exported_run
+
+        assert self.asked.hf is not None
+        in_text = self.asked.task is not None or self.asked.template is not None
+        return None if in_text else exported_run(self.asked.hf, self.device)
+
+    def _measured(self, run: "Run") -> "Evaluation":
+        from lengthwise.runs.evaluate import evaluate
+
+        return evaluate(
             run,
             self.test,
             pairs=self.pairs,
             decoded=self.decode,
             dependence=self.dependence,
+            functions=self.functions,
             show_errors=self.show_errors,
         )
-        task = run.config.spec.task
-        if self.json:
-            content: dict[str, Any] = {
-                "records": [record.model_dump() for record in found.records],
-                "verdicts": [verdict_json(row) for row in found.verdicts],
-                "errors": [answer_json(answer, task.base) for answer in found.errors],
-            }
-            if found.dependence is not None:
-                content["dependence"] = found.dependence.as_json()
-            return print(json.dumps(content, indent=2))
+
+    def _asked_in_text(self, config: "RunConfig") -> "Evaluation":
+        from lengthwise.evaluation.text import Prompts, examples
+        from lengthwise.interop.models import CausalLM
+        from lengthwise.runs.evaluate import evaluate_text
+
+        asked = self.asked
+        assert asked.hf is not None
+        for name, value in {"pairs": self.pairs, "decode": self.decode, "dependence": self.dependence}.items():
+            if value:
+                raise InputError(f"--{name} does not go with a model that is asked in text")
+        shown = examples(config.spec, asked.shots)
+        prompts = Prompts(config.spec.task, asked.template or "equation", shown, reverse=asked.reverse)
+        model = CausalLM(asked.hf, self.device, trust_remote_code=asked.trust_remote_code)
+        return evaluate_text(model, config, prompts, asked.hf.name)
+
+    def _content(self, found: "Evaluation", base: int) -> dict[str, Any]:
+        from lengthwise.report.run_tables import verdict_json
+
+        content: dict[str, Any] = {
+            "records": [record.model_dump() for record in found.records],
+            "verdicts": [verdict_json(row) for row in found.verdicts],
+            "errors": [answer_json(answer, base) for answer in found.errors],
+        }
+        if found.dependence is not None:
+            content["dependence"] = found.dependence.as_json()
+        if found.functions:
+            content["functions"] = [function_json(row) for row in found.functions]
+        return content
+
+    def _print(self, found: "Evaluation", task: Task) -> None:
+        from lengthwise.report.run_tables import (
+            dependence_table,
+            detail_table,
+            failure_table,
+            record_table,
+            verdict_table,
+        )
+        from lengthwise.report.words import legend
+
         console = Console(highlight=False)
         if found.verdicts:
-            console.print(verdict_table(found.verdicts, str(self.run_folder)))
+            console.print(verdict_table(found.verdicts, str(self.run_folder or self.asked.hf)))
             console.print(legend("verdicts"))
         else:
             console.print(record_table(found.records))
-        console.print(detail_table(found.records))
-        console.print(legend("details"))
-        if self.decode:
+        if any(record.metric == "strong" for record in found.records):
+            console.print(detail_table(found.records))
+            console.print(legend("details"))
+        if any(record.mode == "decoded" for record in found.records):
             console.print(failure_table(found.records))
         if found.dependence is not None:
             console.print(dependence_table(found.dependence))
             console.print(legend("dependence"))
         if found.errors:
             console.print(answers_shown(found.errors, task.base, task.symbol))
-        return None
+        if found.functions:
+            console.print(function_table(found.functions))
+            console.print(FUNCTION_LEGEND)
+
+    def _check_out(self) -> None:
+        """Refuse a folder in use before anything is measured."""
+        out = self.asked.out
+        if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise InputError(f"{out} is there already and is not an empty folder")
+
+    def _write(self, config: "RunConfig", records: "list[Record]") -> None:
+        """A run folder with these records."""
+        from lengthwise.records.folder import RunFolder
+        from lengthwise.runs.machine import choose_device, environment
+
+        if self.asked.out is None:
+            return
+        facts = {**environment(choose_device(self.device)), "asked": self.asked.how()}
+        folder = RunFolder.claim(self.asked.out, config.model_dump(mode="json"), facts)
+        folder.append(record.model_copy(update={"run": folder.name}) for record in records)
+        folder.set_status("done", step=records[0].step)
+
+
+FUNCTION_LEGEND = (
+    "Nearest function: of truth and the task on the last n digits (truncated:n), through windows of n columns "
+    "(windowed:n), on the first n digits (leading:n) and on folded ones (folded:n), the one that the answers "
+    "follow most often; of equals the first in this order. Chain n: problems whose longest carry chain has n "
+    "columns. Answers that are no number are wrong, and counted as malformed."
+)
+
+
+def function_table(rows: "list[Found]") -> Table:
+    table = new_table("problems", "number", "malformed", "right %", "nearest function", "agrees %")
+    for row in rows:
+        shares = percent(row.right / row.total), str(row.function or "–"), percent(row.agrees / row.total)
+        table.add_row(row.where, str(row.total), str(row.malformed), *shares)
+    return table
+
+
+def function_json(row: "Found") -> dict[str, Any]:
+    return {**row._asdict(), "function": None if row.function is None else str(row.function)}

@@ -162,21 +162,28 @@ def read_pairs(path: Path, task: Task) -> list[tuple[int, int]]:
 
 
 def read_problem(text: str, task: Task) -> tuple[int, int]:
-    """Two numbers with the task's sign, a comma or a space between them.
+    """Two numbers with the task's sign, a comma or a space between them; an answer after =, as files of
+    `lengthwise data` and the paper's have it, must be right, in natural order or reversed.
 
     >>> read_problem("12 + 345", Task.parse("add")), read_problem("12x3", Task.parse("mul"))
     ((12, 345), (12, 3))
+    >>> read_problem("0012+0345=75300;", Task.parse("add"))
+    (12, 345)
     """
     signs, asked = "+*×" if task.base > X_DIGIT else "+*×x", text.strip()
-    match = re.fullmatch(rf"([0-9A-Za-z]+)\s*([{signs},\s])\s*([0-9A-Za-z]+)\s*=?", asked)
+    match = re.fullmatch(rf"([0-9A-Za-z]+)\s*([{signs},\s])\s*([0-9A-Za-z]+)\s*(?:=\s*([0-9A-Za-z]*);?)?", asked)
     if match is None:
         raise InputError(f"cannot read problem {asked!r} (two numbers, as in '345 {task.symbol} 12')")
     if match[2] in signs and (match[2] == "+") != (task.symbol == "+"):
         raise InputError(f"problem {asked!r} has another sign than the task's {task.symbol!r}")
     try:
-        return int(match[1], task.base), int(match[3], task.base)
+        given = [match[4], match[4][::-1]] if match[4] else []
+        a, b, *answers = (int(text, task.base) for text in (match[1], match[3], *given))
     except ValueError:
         raise InputError(f"problem {asked!r} contains digits that are not valid in base {task.base}") from None
+    if answers and task(a, b) not in answers:
+        raise InputError(f"problem {asked!r} has another answer than {task} gives")
+    return a, b
 
 
 def reference_answers(

@@ -1,7 +1,7 @@
 """Evaluating: a stack while it trains and after that, and a trained run on test domains or a user's own pairs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -15,10 +15,12 @@ from lengthwise.evaluation.measure import Row, measure, measure_candidates, meas
 from lengthwise.evaluation.probes import measure_dependence, measure_dynamics
 from lengthwise.evaluation.problems import Member, Pair, Problems, given_problems, test_problems
 from lengthwise.evaluation.strata import Strata, chain_strata, measure_strata, pair_strata, set_strata
+from lengthwise.evaluation.text import Answered, Found, Prompts, TextModel, ask, find_functions, text_records
 from lengthwise.records.analysis import Dependence, dependence_of
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.verdicts import Verdict, counted, verdicts
 from lengthwise.runs.build import Stack
+from lengthwise.runs.config import RunConfig
 from lengthwise.runs.load import Answer, Run, load
 from lengthwise.runs.machine import memory_errors_explained
 from lengthwise.theory.encodings import layout_facts
@@ -174,6 +176,8 @@ class Evaluation:
     """One per test domain; none for pairs of a file."""
     errors: list[Answer]
     dependence: Dependence | None = None
+    functions: list[Found] = field(default_factory=list)
+    """Which function the answers follow, where that was asked."""
 
 
 def evaluate(
@@ -183,13 +187,14 @@ def evaluate(
     pairs: Path | str | None = None,
     decoded: bool = False,
     dependence: bool = False,
+    functions: bool = False,
     show_errors: int = 0,
     device: str = "auto",
 ) -> Evaluation:
     """Measure a run on test domains (by default its own), or on a file of pairs.
 
     `decoded` adds real decoding with its failure split; `dependence` what each answer digit depends on;
-    `show_errors` finds that many wrong answers.
+    `functions` which function the answers follow; `show_errors` finds that many wrong answers.
     """
     if pairs is not None and test is not None:
         raise InputError(f"pairs {str(pairs)!r} and test domains {test!r} exclude each other")
@@ -206,8 +211,18 @@ def evaluate(
             records += measure_decoded(stack, members, rows)
         predictions = run.config.spec.predictions(domains) if domains else []
         judged = verdicts(predictions, run.config.spec.train, records) if domains else []
-        found = Evaluation(records, judged, find_errors(run, rows, show_errors))
+        followed = find_functions(run.config.spec.task, _answered(run, rows)) if functions else []
+        found = Evaluation(records, judged, find_errors(run, rows, show_errors), functions=followed)
         return _with_dependence(run, members, found) if dependence else found
+
+
+def evaluate_text(model: TextModel, config: RunConfig, prompts: Prompts, name: str) -> Evaluation:
+    """Measure a model that answers in text on what a config asks; records call it by this name."""
+    spec = config.spec
+    found = ask(model, spec, prompts, config.evaluation.problems)
+    records = text_records(spec, name, found, reverse=prompts.reverse)
+    judged = verdicts(spec.predictions(), spec.train, records)
+    return Evaluation(records, judged, [], functions=find_functions(spec.task, found))
 
 
 def _domains(run: Run, test: str | None) -> Sequence[Domain]:
@@ -235,6 +250,16 @@ def _with_dependence(run: Run, members: Sequence[Member], found: Evaluation) -> 
     records, spec = assess_dependence(run.stack, members), run.config.spec
     shown = dependence_of(records, spec.task, spec.predicted_hypothesis(_longest_tested(run.stack)))
     return replace(found, records=[*found.records, *records], dependence=shown)
+
+
+def _answered(run: Run, rows: Sequence[Row]) -> list[Answered]:
+    """Decoded answers as numbers."""
+    found: list[Answered] = []
+    for row in rows:
+        read = [run.stack.layout.read_answer(ids) for ids in decode(run.stack, row.problems.pair)[0]]
+        numbers = [answer if isinstance(answer, int) else None for answer in read]
+        found.append(Answered.of(row.problems, numbers, run.config.base))
+    return found
 
 
 def find_errors(run: Run, rows: Sequence[Row], count: int) -> list[Answer]:

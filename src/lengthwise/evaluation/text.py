@@ -1,0 +1,236 @@
+"""Models that answer in text: problems as prompts, answers read back, records, and which function they follow.
+
+>>> prompts = Prompts(Task.parse("add"), "spaced", examples=[(1, 2)])
+>>> prompts(34, 5)
+'1 + 2 = 3\\n34 + 5 ='
+>>> [read_number(text, 10) for text in (" 39\\n12 + 1", "1,039.", "39.5", "is 39")]
+[39, 1039, None, None]
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from lengthwise.arithmetic import Domain, Task, in_base
+from lengthwise.errors import InputError
+from lengthwise.evaluation.measure import row_makers
+from lengthwise.evaluation.problems import Drawing, Member, Problems, test_problems
+from lengthwise.evaluation.strata import pair_lengths
+from lengthwise.records.schema import Record
+from lengthwise.records.spec import RunSpec
+from lengthwise.theory.hypotheses import TRUTH, Hypothesis
+from lengthwise.tokens.chains import longest_chain
+from lengthwise.tokens.digits import from_ints, to_ints
+from lengthwise.tokens.sampling import Sampler, Stream
+
+CPU = torch.device("cpu")
+
+MOST_EXAMPLES = 1000
+
+TEMPLATES = {
+    "equation": ("{a}{symbol}{b}=", "({a}{symbol}{b})%{modulus}="),
+    "spaced": ("{a} {symbol} {b} = ", "({a} {symbol} {b}) mod {modulus} = "),
+    "question": ("Q: What is {a} {symbol} {b}?\nA: ", "Q: What is ({a} {symbol} {b}) mod {modulus}?\nA: "),
+}
+"""Of tasks without and with a modulus."""
+
+
+class TextModel(Protocol):
+    """Prompts in, text out. A model of ids and logits is a `Subject` instead."""
+
+    def __call__(self, prompts: Sequence[str], digits: int) -> list[str]:
+        """What the model writes after each prompt, with room for a number of so many digits."""
+        ...
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """Writes problems as prompts: a template's name or the template itself, after examples with their answers.
+    `{a:0>10}` pads a to ten digits; `reverse` writes and reads answers from the lowest digit on."""
+
+    task: Task
+    template: str = "equation"
+    examples: Sequence[tuple[int, int]] = ()
+    reverse: bool = False
+
+    def __post_init__(self) -> None:
+        try:
+            shown = self._problem(1, 2) != self._problem(3, 2) != self._problem(3, 4)
+        except (KeyError, IndexError, ValueError, AttributeError):
+            shown = False
+        if not shown:
+            names = ", ".join(TEMPLATES)
+            raise InputError(
+                f"invalid template {self.template!r} (a text with {{a}} and {{b}}, or one of {names})"
+            )
+
+    def __call__(self, a: int, b: int) -> str:
+        before = [f"{self._problem(x, y)}{self._answer(x, y)}\n" for x, y in self.examples]
+        # Tokenizers of language models have a blank in front of a word, not after the one before.
+        return "".join(before) + self._problem(a, b).rstrip(" ")
+
+    def read(self, text: str) -> int | None:
+        return read_number(text, self.task.base, reverse=self.reverse)
+
+    def _answer(self, a: int, b: int) -> str:
+        return in_base(self.task(a, b), self.task.base)[:: -1 if self.reverse else 1]
+
+    def _problem(self, a: int, b: int) -> str:
+        task, named = self.task, TEMPLATES.get(self.template, (self.template, self.template))
+        text = named[task.modulus is not None]
+        a_text, b_text = in_base(a, task.base), in_base(b, task.base)
+        return text.format(a=a_text, b=b_text, symbol=task.symbol, modulus=task.modulus)
+
+
+def read_number(text: str, base: int, *, reverse: bool = False) -> int | None:
+    """The number that a text begins with; None where it begins with anything else."""
+    match = re.match(r"\s*([0-9]{1,3}(?:,[0-9]{3})+|[0-9A-Za-z]+)(?![\w,]|\.\w)", text)
+    digits = "" if match is None else match[1].replace(",", "")
+    try:
+        return int(digits[::-1] if reverse else digits, base)
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Problems of a domain and what a model answered, None where that was no number."""
+
+    problems: Problems
+    pairs: list[tuple[int, int]]
+    answers: list[int | None]
+
+    @classmethod
+    def of(cls, problems: Problems, answers: Sequence[int | None], base: int) -> "Answered":
+        return cls(problems, _pairs(problems.pair, base), list(answers))
+
+
+def examples(spec: RunSpec, count: int) -> list[tuple[int, int]]:
+    """Problems to show before the one asked, from the training side of the training domain: none is for tests."""
+    if not 0 <= count <= MOST_EXAMPLES:
+        raise InputError(f"shots is {count} (must be 0 to {MOST_EXAMPLES})")
+    sampler = Sampler([Stream(spec.seed, spec.train)], spec.train.length, side="train")
+    return _pairs(sampler(torch.arange(count)), spec.task.base) if count else []
+
+
+def ask(model: TextModel, spec: RunSpec, prompts: Prompts, problems: int = 1000) -> list[Answered]:
+    """Answers to test problems of every domain that verdicts on this question need."""
+    domains, base = spec.measured_domains(), spec.task.base
+    width = max(domain.length for domain in domains)
+    drawing, digits = Drawing([spec.seed], width, base, problems, CPU), spec.task.answer_digits(width)
+    found: list[Answered] = []
+    for domain in domains:
+        chosen = test_problems(domain, drawing, whole=problems)
+        texts = model([prompts(a, b) for a, b in _pairs(chosen.pair, base)], digits)
+        found.append(Answered.of(chosen, [prompts.read(text) for text in texts], base))
+    return found
+
+
+def text_records(spec: RunSpec, name: str, found: Iterable[Answered], *, reverse: bool = False) -> list[Record]:
+    """Exact match as everywhere. An answer that is greedily decoded equals a reference exactly if teacher forcing
+    would find it, so these counts stand in both modes."""
+    member = Member(name, spec.seed, spec.task, spec.train)
+    records: list[Record] = []
+    for answered in found:
+        (make,) = row_makers([member], answered.problems)
+        decoded, domain = partial(make, mode="decoded"), Domain.parse(answered.problems.name, spec.task.base)
+        truth = _values(TRUTH, spec.task, answered)
+        for hypothesis in dict.fromkeys([TRUTH, spec.measured_hypothesis(domain) or TRUTH]):
+            values = _values(hypothesis, spec.task, answered)
+            records.append(make(reference=str(hypothesis), correct=_equal(values, answered.answers)))
+            if hypothesis != TRUTH:
+                records.append(make(reference=str(hypothesis), metric="coincides", correct=_equal(values, truth)))
+        answers = zip(truth, answered.answers, strict=True)
+        ways = Counter(_way(x, y, spec.task.base, reverse) for x, y in answers)
+        always = dict.fromkeys(("exact", "malformed", "wrong_length"), 0)
+        records += [decoded(metric=way, correct=count) for way, count in {**always, **ways}.items()]
+    return records
+
+
+def _way(truth: int, answer: int | None, base: int, reverse: bool) -> str:
+    """In which way an answer is right or wrong, as records of decoded answers have it."""
+    if answer is None:
+        return "malformed"
+    right, written = in_base(truth, base), in_base(answer, base)
+    if len(right) != len(written):
+        return "wrong_length"
+    differing = [len(right) - i for i, (x, y) in enumerate(zip(right, written, strict=True)) if x != y]
+    return f"first_wrong:{differing[-1 if reverse else 0]}" if differing else "exact"
+
+
+# --- which function? ----------------------------------------------------------------------------------------
+
+
+class Found(NamedTuple):
+    """The function that answers to some problems follow most often; of equals the one that is listed first."""
+
+    where: str
+    total: int
+    malformed: int
+    right: int
+    function: Hypothesis | None
+    agrees: int
+
+
+def candidates(task: Task, longest: int) -> list[Hypothesis]:
+    """Truth, then the task on the last digits, through windows, on the first digits and on folded ones."""
+    kinds = (
+        ("truncated", "windowed", "leading", "folded")
+        if task.operation == "add"
+        else ("truncated", "leading", "folded")
+    )
+    return [TRUTH, *(Hypothesis(kind, size) for kind in kinds for size in pair_lengths(longest))]
+
+
+def find_functions(task: Task, found: Sequence[Answered]) -> list[Found]:
+    """The function by test domain, for sums by longest carry chain, and of all answers together."""
+    pairs = [pair for answered in found for pair in answered.pairs]
+    answers = [answer for answered in found for answer in answered.answers]
+    longest = max(answered.problems.a.shape[-1] for answered in found)
+    names = candidates(task, longest)
+    whole = Answered(found[0].problems, pairs, answers)
+    matches = torch.tensor(
+        [[x == y for x, y in zip(_values(h, task, whole), answers, strict=True)] for h in names]
+    )
+    malformed = torch.tensor([answer is None for answer in answers])
+    return [
+        _best(where, names, matches[:, chosen], malformed[chosen]) for where, chosen in _groups(task, found, pairs)
+    ]
+
+
+def _groups(task: Task, found: Sequence[Answered], pairs: list[tuple[int, int]]) -> Iterable[tuple[str, Tensor]]:
+    index = torch.arange(len(pairs))
+    sizes = [len(answered.pairs) for answered in found]
+    yield from ((answered.problems.name, part) for answered, part in zip(found, index.split(sizes), strict=True))
+    if task.operation == "add":
+        width = max(answered.problems.a.shape[-1] for answered in found)
+        a, b = (from_ints(list(numbers), width, task.base) for numbers in zip(*pairs, strict=True))
+        chains = longest_chain(a, b, task.base)
+        yield from ((f"chain {length}", index[chains == length]) for length in sorted({*chains.tolist()}))
+    yield "all", index
+
+
+def _best(where: str, names: Sequence[Hypothesis], matches: Tensor, malformed: Tensor) -> Found:
+    counts = matches.sum(1).tolist()
+    most = max(counts)
+    function = names[counts.index(most)] if most else None
+    return Found(where, len(malformed), int(malformed.sum()), counts[0], function, most)
+
+
+def _values(hypothesis: Hypothesis, task: Task, answered: Answered) -> list[int]:
+    return [hypothesis(task, a, b) for a, b in answered.pairs]
+
+
+def _equal(values: Iterable[int], answers: Iterable[int | None]) -> int:
+    return sum(x == y for x, y in zip(values, answers, strict=True))
+
+
+def _pairs(operands: tuple[Tensor, Tensor], base: int) -> list[tuple[int, int]]:
+    a, b = (to_ints(operand[0], base) for operand in operands)
+    return list(zip(a, b, strict=True))

@@ -1,0 +1,178 @@
+"""Problems as files: text, JSON lines or Parquet, written block by block, so that memory does not grow with them.
+
+>>> few = DataSet(task="add", domain="D2", number=2)
+>>> [row.text for row in few.rows()]
+['77+99=671;', '91+49=041;']
+
+Problem k is a function of (seed, k) alone. The training side never has a problem that is reserved for tests; the
+test side of a seed is what `lengthwise evaluate` measures runs of that seed on. A line of text, in the layout
+`padded`, is the paper's own: operands in natural order, the answer reversed, all zero-padded, then `;`.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Annotated, Literal, NamedTuple, Self
+
+import torch
+from pydantic import Field, model_validator
+
+from lengthwise.arithmetic import Domain, Task, in_base
+from lengthwise.config import Config, Count
+from lengthwise.errors import InputError
+from lengthwise.records.files import replace_file
+from lengthwise.report.words import domain_words, task_words
+from lengthwise.tokens.digits import Answers, to_ints
+from lengthwise.tokens.layouts import Layout, build_layout
+from lengthwise.tokens.reserve import reserves
+from lengthwise.tokens.sampling import Sampler, Stream
+
+BLOCK = 1 << 13
+
+STREAMS = {"train": "data", "test": "evaluation"}
+
+
+class Row(NamedTuple):
+    """A problem: numbers in their base, and all of it as the layout writes it, without [bos] and [eos]."""
+
+    a: str
+    b: str
+    answer: str
+    text: str
+
+
+class DataSet(Config):
+    task: str
+    domain: str
+    number: Count
+    layout: str = "padded"
+    side: Literal["train", "test"] = "train"
+    sampling: Literal["uniform", "paper", "balanced", "chains"] = "uniform"
+    base: int = 10
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    operand_width: Count | None = None
+
+    @model_validator(mode="after")
+    def _everything_reads(self) -> Self:
+        assert self._sampler and self._layout, "built once, and refused here"
+        return self
+
+    @cached_property
+    def _parts(self) -> tuple[Task, Domain]:
+        return Task.parse(self.task, self.base), Domain.parse(self.domain, self.base)
+
+    @property
+    def width(self) -> int:
+        return self.operand_width or self._parts[1].length
+
+    @cached_property
+    def _sampler(self) -> Sampler:
+        streams = [Stream(self.seed, self._parts[1])]
+        return Sampler(streams, self.width, mode=self.sampling, side=self.side, stream=STREAMS[self.side])
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return build_layout(self.layout, self._parts[0], self.width)
+
+    def rows(self) -> Iterator[Row]:
+        for block in self.blocks():
+            yield from block
+
+    def blocks(self) -> Iterator[list[Row]]:
+        for start in range(0, self.number, BLOCK):
+            yield self._block(torch.arange(start, min(start + BLOCK, self.number)))
+
+    def _block(self, indices: torch.Tensor) -> list[Row]:
+        task, layout = self._parts[0], self._layout
+        a, b = self._sampler(indices)
+        c = Answers([task], layout.answer_width, a.device)(a, b)
+        numbers = ([in_base(n, self.base) for n in to_ints(digits, self.base)] for digits in (a, b, c))
+        texts = [_bare(layout.render(ids)) for ids in layout.encode(a, b, c).ids[0].tolist()]
+        return [Row(*row) for row in zip(*numbers, texts, strict=True)]
+
+    def card(self, form: str) -> str:
+        task, domain = self._parts
+        whole = [str(part) for part in domain.parts if not reserves(part)]
+        options = self.model_dump(exclude_none=True, exclude={"task", "domain"})
+        flags = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in options.items())
+        return CARD.format(
+            task=task_words(task),
+            domain=domain,
+            words=domain_words(domain),
+            number=self.number,
+            side=SIDES[self.side],
+            whole=f" Lengths tested whole, on which both sides are all problems: {', '.join(whole)}."
+            if whole
+            else "",
+            layout=self.layout,
+            width=self.width,
+            sampling=self.sampling,
+            example=next(self.rows()).text,
+            columns=COLUMNS[form],
+            command=f"lengthwise data '{task}' '{self.domain}' {flags} --format {form}",
+        )
+
+
+SIDES = {
+    "train": "the training side: none of these problems is one that lengthwise reserves for tests",
+    "test": "the test side: problems that lengthwise reserves, and that its runs never train on",
+}
+COLUMNS = {
+    "text": "a line for each problem, as the layout writes it",
+    "jsonl": "an object a line: `a`, `b` and `answer` in natural order, and `text` as the layout writes it",
+    "parquet": "columns `a`, `b` and `answer` in natural order, and `text` as the layout writes it",
+}
+CARD = """# {task} on {domain}
+
+{number} problems where {words}, drawn with replacement ({sampling} sampling), from {side}.{whole}
+
+Each is written in the layout `{layout}`, for operands of up to {width} digits: `{example}`. The file has
+{columns}.
+
+Problem k is a function of the seed and k alone; the same file comes from
+
+    {command} --out FILE
+"""
+
+
+def _bare(text: str) -> str:
+    return text.removeprefix("[bos]").removesuffix("[eos]")
+
+
+def write(data: DataSet, form: str, path: Path) -> None:
+    """The file in one step, whole or not at all, and its card beside it."""
+    if path.is_dir():
+        raise InputError(f"cannot write {path}: it is a folder")
+    replace_file(path, lambda aside: FORMS[form](data, aside))
+    replace_file(path.with_name(path.name + ".md"), lambda aside: aside.write_text(data.card(form)))
+
+
+def write_lines(data: DataSet, form: str, file: IO[str]) -> None:
+    """To what is open for text."""
+    for row in data.rows():
+        file.write((row.text if form == "text" else json.dumps(row._asdict())) + "\n")
+
+
+def _lines(form: str) -> Callable[[DataSet, Path], None]:
+    def fill(data: DataSet, path: Path) -> None:
+        with path.open("w") as file:
+            write_lines(data, form, file)
+
+    return fill
+
+
+def _parquet(data: DataSet, path: Path) -> None:
+    import polars as pl  # noqa: PLC0415 (a machine that trains may have none)
+    from polars.io.plugins import register_io_source  # noqa: PLC0415
+
+    def frames(columns: list[str] | None, *_: object) -> Iterator[pl.DataFrame]:
+        for block in data.blocks():
+            yield pl.DataFrame(block, schema=schema, orient="row").select(columns or list(schema))
+
+    schema = dict.fromkeys(Row._fields, pl.String)
+    made = {"lengthwise": data.model_dump_json()}
+    register_io_source(frames, schema=schema).sink_parquet(path, metadata=made, row_group_size=BLOCK)
+
+
+FORMS = {"text": _lines("text"), "jsonl": _lines("jsonl"), "parquet": _parquet}

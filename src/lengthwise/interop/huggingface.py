@@ -1,0 +1,292 @@
+"""Trained runs as Hugging Face folders: stock architectures where one fits exactly, else modeling_lengthwise.py.
+
+Where positions are added to the token embeddings and follow from a token's index alone, a model is a GPT-2 (with
+its biases at 0, and rows of the position table as the run numbers its tokens); with rotary positions it is a
+GPT-NeoX with the branches one after the other. A folder's config.json says under `lengthwise` which run it was, so
+that `lengthwise evaluate --hf` asks the same questions again.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lengthwise.errors import InputError
+from lengthwise.evaluation.decode import answer_tokens
+from lengthwise.interop.card import model_card
+from lengthwise.model.positions import IndexEncoding
+from lengthwise.model.positions.randomized import PREFIX
+from lengthwise.runs.build import Stack
+from lengthwise.runs.evaluate import few_rows
+from lengthwise.runs.load import Run
+from lengthwise.tokens.layouts.layout import Vocabulary
+
+try:
+    import transformers
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors
+
+    from lengthwise.interop.modeling_lengthwise import LengthwiseConfig, LengthwiseForCausalLM
+except ImportError as missing:
+    raise InputError(f"{missing.name} is not installed (pip install 'lengthwise[huggingface]')") from None
+
+# Bars and advice of transformers are for those who call it themselves.
+transformers.logging.set_verbosity_error()
+transformers.logging.disable_progress_bar()
+
+UNBOUNDED = 1024
+"""Rows of a table that stands for positions without a bound, unless problems are longer."""
+
+CHECKED_TOKENS, TOLERANCE = 1 << 10, 1e-4
+"""Tokens of the first and of the last test domain, of one problem at least, that both models read before a folder
+is written; logits may differ by this much, relative to the largest."""
+
+ADDED = ("learned", "sinusoidal", "none", "coupled", "abacus")
+RELATIVE = ("rotary", "alibi", "t5", "shaw", "fire")
+OPTIONS = ("normalized_attention", "log_length_scale", "place_attention")
+
+
+def export(run: Run, folder: Path) -> str:
+    """Write a run as a Hugging Face folder, whole or not at all; returns the architecture's name."""
+    check_free(folder)
+    model = convert(run.stack)
+    model.config.lengthwise = {
+        "run": run.folder.name,
+        "step": run.step,
+        "config": run.config.model_dump(mode="json"),
+    }
+    model.generation_config = _generation(run.stack)
+    _check_equal(run.stack, model)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        model.save_pretrained(aside)
+        tokenizer(run.stack.layout.vocabulary).save_pretrained(aside)
+        (aside / "README.md").write_text(model_card(run, type(model).__name__))
+        aside.chmod(0o755)
+        aside.rename(folder)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+    return type(model).__name__
+
+
+def check_free(folder: Path) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder} is there already and is not an empty folder")
+
+
+def convert(stack: Stack) -> Any:
+    """The transformers model that computes what the first member of a stack does."""
+    config = stack.config.model
+    kind = stack.config.encoding.removeprefix(PREFIX)
+    if kind not in ADDED + RELATIVE:
+        raise InputError(f"encoding {kind!r} cannot be exported (choose from {', '.join(ADDED + RELATIVE)})")
+    weights = {name: tensor[0].float().cpu() for name, tensor in stack.model.member(0).items()}
+    weights = {name.replace("encoding.inner.", "encoding."): tensor for name, tensor in weights.items()}
+    plain = config.loops == 1 and not config.position_waves and not any(getattr(config, name) for name in OPTIONS)
+    numbering = _numbering(stack)
+    by_index = numbering not in ("coupled", "abacus")
+    if kind in ADDED and not config.position_waves and by_index:
+        weights["encoding.table.weight"] = _rows_by_index(stack, numbering)
+        numbering = "index"
+    if plain and kind in ADDED and by_index:
+        return _gpt2(stack, weights)
+    if plain and kind == "rotary" and numbering == "index":
+        return _gpt_neox(stack, weights)
+    added = "waves" if config.position_waves else "added"
+    return _own(stack, weights, added if kind in ADDED else kind, numbering)
+
+
+def _numbering(stack: Stack) -> str | list[int]:
+    """How tokens are numbered, as modeling_lengthwise.py has it."""
+    encoding, name = stack.encoding, stack.config.encoding
+    if isinstance(encoding, IndexEncoding) or name == "none":
+        return "index"
+    if name in ("coupled", "abacus") and not stack.layout.fixed_width:
+        return name
+    zero = torch.zeros(1, 1, 1, dtype=torch.int8, device=stack.device)
+    return stack.read(zero, zero, zero)[1].flatten().tolist()
+
+
+def _rows_by_index(stack: Stack, numbering: str | list[int]) -> Tensor:
+    """What is added to the tokens of a sequence, [rows, C]."""
+    encoding, length = stack.encoding, max(stack.layout.length, UNBOUNDED)
+    positions = list(range(encoding.rows or length)) if isinstance(numbering, str) else numbering
+    added = encoding.embed(torch.tensor(positions, device=stack.device).view(1, 1, -1))
+    if added is None:
+        return torch.zeros(length, stack.config.model.width)
+    return added[0, 0].detach().float().cpu()
+
+
+# --- architectures ------------------------------------------------------------------------------------------
+
+
+def _gpt2(stack: Stack, weights: Mapping[str, Tensor]) -> Any:
+    config, table = stack.config.model, weights["encoding.table.weight"]
+    model = transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(
+            n_positions=len(table),
+            n_embd=config.width,
+            n_layer=config.layers,
+            n_head=config.heads,
+            activation_function="gelu",
+            **dict.fromkeys(("embd_pdrop", "attn_pdrop", "resid_pdrop"), config.dropout),
+            **_common(stack),
+        )
+    )
+    names = {
+        "tokens": "transformer.wte",
+        "encoding.table": "transformer.wpe",
+        "blocks": "transformer.h",
+        "attention_norm": "ln_1",
+        "attention.qkv": "attn.c_attn",
+        "attention.out": "attn.c_proj",
+        "mlp_norm": "ln_2",
+        "mlp.up": "mlp.c_fc",
+        "mlp.down": "mlp.c_proj",
+        "norm": "transformer.ln_f",
+        "head": "lm_head",
+    }
+    return _filled(model, weights, names)
+
+
+def _gpt_neox(stack: Stack, weights: Mapping[str, Tensor]) -> Any:
+    config = stack.config.model
+    model = transformers.GPTNeoXForCausalLM(
+        transformers.GPTNeoXConfig(
+            max_position_embeddings=max(stack.layout.length, UNBOUNDED),
+            hidden_size=config.width,
+            num_hidden_layers=config.layers,
+            num_attention_heads=config.heads,
+            intermediate_size=4 * config.width,
+            hidden_act="gelu",
+            use_parallel_residual=False,
+            **{"rotary_pct": 1.0, "rotary_emb_base": 10_000},
+            **_common(stack),
+        )
+    )
+    names = {
+        "tokens": "gpt_neox.embed_in",
+        "blocks": "gpt_neox.layers",
+        "attention_norm": "input_layernorm",
+        "attention.qkv": "attention.query_key_value",
+        "attention.out": "attention.dense",
+        "mlp_norm": "post_attention_layernorm",
+        "mlp.up": "mlp.dense_h_to_4h",
+        "mlp.down": "mlp.dense_4h_to_h",
+        "norm": "gpt_neox.final_layer_norm",
+        # Its name before transformers 5.
+        "head": "embed_out" if hasattr(model, "embed_out") else "lm_head",
+    }
+
+    def by_head(name: str, value: Tensor) -> Tensor:
+        """There the queries, keys and values of a head stand side by side."""
+        if ".qkv." not in name:
+            return value
+        return value.unflatten(-1, (3, config.heads, -1)).transpose(-3, -2).flatten(-3)
+
+    return _filled(model, weights, names, by_head)
+
+
+def _own(stack: Stack, weights: Mapping[str, Tensor], encoding: str, numbering: str | list[int]) -> Any:
+    config, table = stack.config.model, weights.get("encoding.table.weight")
+    shared = ("width", "layers", "heads", "bias", "tied", "loops", "attention_clip", "token_heads", *OPTIONS)
+    rows = (stack.encoding.rows or 0) if table is None else len(table)
+    given: dict[str, Any] = {name: getattr(config, name) for name in shared} | _symbols(stack)
+    own = LengthwiseForCausalLM(
+        LengthwiseConfig(
+            vocab_size=len(stack.layout.vocabulary),
+            base=stack.config.base,
+            encoding=encoding,
+            numbering=numbering,
+            rows=rows,
+            equals_without_position=stack.config.encoding == "abacus",
+            **given,
+        )
+    )
+    # So that save_pretrained puts the file beside the weights and names it in config.json.
+    LengthwiseConfig.register_for_auto_class()
+    LengthwiseForCausalLM.register_for_auto_class("AutoModelForCausalLM")
+    return _filled(own, weights, {"encoding.waves": "encoding"})
+
+
+def _common(stack: Stack) -> dict[str, Any]:
+    tied = {"tie_word_embeddings": stack.config.model.tied}
+    return {"vocab_size": len(stack.layout.vocabulary), **tied, **_symbols(stack)}
+
+
+def _symbols(stack: Stack) -> dict[str, int]:
+    vocabulary = stack.layout.vocabulary
+    return {
+        "bos_token_id": vocabulary.bos,
+        "eos_token_id": vocabulary.eos,
+        "pad_token_id": vocabulary.line_break,
+    }
+
+
+@torch.no_grad()
+def _filled(
+    model: nn.Module,
+    weights: Mapping[str, Tensor],
+    names: Mapping[str, str],
+    change: Callable[[str, Tensor], Tensor] = lambda name, value: value,
+) -> nn.Module:
+    """A model with these weights, under the names that it has for them; biases that we do not have are 0."""
+    for parameter in model.parameters():
+        parameter.zero_()
+    for name, value in weights.items():
+        place = _renamed(name, names)
+        module, _, kind = place.rpartition(".")
+        owner = model.get_submodule(module)
+        # Ours are [in, out].
+        is_transposed = isinstance(owner, nn.Linear) and kind == "weight"
+        target, given = getattr(owner, kind), change(name, value)
+        target.copy_((given.T if is_transposed else given).reshape(target.shape))
+    return model.eval()
+
+
+def _renamed(name: str, names: Mapping[str, str]) -> str:
+    """blocks.0.mlp.up.weight, block by block and module by module."""
+    path, _, kind = name.rpartition(".")
+    if path.startswith("blocks."):
+        blocks, number, module = path.split(".", 2)
+        return f"{names.get(blocks, blocks)}.{number}.{names.get(module, module)}.{kind}"
+    return f"{names.get(path, path)}.{kind}"
+
+
+# --- what stands beside the weights -------------------------------------------------------------------------
+
+
+def tokenizer(vocabulary: Vocabulary) -> Any:
+    """A token per character, with [bos] in front; padding is on the left, as generating needs it. What the
+    vocabulary does not have becomes a line break, as other tools try any text on a tokenizer."""
+    pad = vocabulary.texts[vocabulary.line_break]
+    words = Tokenizer(models.WordLevel({text: i for i, text in enumerate(vocabulary.texts)}, unk_token=pad))
+    words.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+    words.decoder = decoders.Fuse()
+    bos = [("[bos]", vocabulary.bos)]
+    words.post_processor = processors.TemplateProcessing("[bos] $A", "[bos] $A $B", bos)
+    symbols = {"bos_token": "[bos]", "eos_token": "[eos]", "pad_token": pad, "unk_token": pad}
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=words, padding_side="left", **symbols)
+
+
+def _generation(stack: Stack) -> Any:
+    longest = answer_tokens(stack.layout)
+    return transformers.GenerationConfig(do_sample=False, max_new_tokens=longest, **_symbols(stack))
+
+
+@torch.no_grad()
+def _check_equal(stack: Stack, model: Any) -> None:
+    """A layout or an encoding of someone's own may number tokens in a way that is not known here."""
+    rows = few_rows(stack, max(1, CHECKED_TOKENS // stack.layout.length))
+    for row in (rows[0], rows[-1]):
+        tokens, positions = stack.read(*row.problems.pair, row.truth)
+        ours = stack.model(tokens.ids, positions)[0].cpu()
+        theirs = model(tokens.ids[0].cpu()).logits
+        if (ours - theirs).abs().max() > TOLERANCE * (1 + ours.abs().max()):
+            layout, encoding = stack.config.spec.layout, stack.config.encoding
+            raise InputError(f"layout {layout!r} with encoding {encoding!r} cannot be exported exactly")

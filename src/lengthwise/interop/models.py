@@ -1,0 +1,107 @@
+"""Models of Hugging Face folders: an exported run as the run it was, any causal LM as a model asked in text."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from lengthwise.errors import InputError
+from lengthwise.interop.huggingface import LengthwiseConfig, LengthwiseForCausalLM, transformers
+from lengthwise.model.gpt import GPT
+from lengthwise.records.files import read_json
+from lengthwise.records.folder import RunFolder
+from lengthwise.runs.build import build
+from lengthwise.runs.config import read_config
+from lengthwise.runs.load import Run
+from lengthwise.runs.machine import choose_device
+
+# Our own architecture then needs no code from the folder.
+transformers.AutoConfig.register("lengthwise", LengthwiseConfig, exist_ok=True)
+transformers.AutoModelForCausalLM.register(LengthwiseConfig, LengthwiseForCausalLM, exist_ok=True)
+
+BATCH = 64
+"""Prompts answered at once."""
+
+SPARE_TOKENS = 8
+"""Written beyond the digits of the longest answer: blanks, separators, the end."""
+
+
+def exported_run(folder: Path, device: str = "auto") -> Run | None:
+    """A folder that `lengthwise export` wrote, as the run it was, with its Hugging Face model; None of others."""
+    written = read_json(folder / "config.json")
+    own = written.get("lengthwise") if isinstance(written, dict) else None
+    if not isinstance(own, dict) or not {"run", "step", "config"} <= own.keys():
+        return None
+    config = read_config(own["config"], f"{folder}/config.json")
+    stack = build([config], choose_device(device), [own["run"]])
+    model = cast(GPT, Logits(_load(transformers.AutoModelForCausalLM, folder).to(stack.device)))
+    return Run(RunFolder(folder), config, replace(stack, model=model), own["step"])
+
+
+class Logits:
+    """A Hugging Face model in place of a GPT, in scoring and in decoding. It numbers tokens by itself."""
+
+    training, members = False, 1
+
+    def __init__(self, model: Any) -> None:
+        self.model = model.eval()
+
+    @property
+    def device(self) -> torch.device:
+        return self.model.device
+
+    def cache(self, batch: int, length: int) -> list[Tensor]:
+        """All ids so far, which are read again."""
+        return []
+
+    @torch.no_grad()
+    def __call__(
+        self, ids: Tensor, positions: Tensor, *, tail: int | None = None, cache: list[Tensor] | None = None
+    ) -> Tensor:
+        count = tail or ids.shape[-1]
+        if cache is not None:
+            cache.append(ids)
+            ids = torch.cat(cache, -1)
+        return self.model(ids[0]).logits[None, :, -count:].float()
+
+
+class CausalLM:
+    """Any causal LM of a folder, by its own tokenizer: prompts in, text out, decoded greedily."""
+
+    def __init__(self, folder: Path, device: str = "auto", *, trust_remote_code: bool = False) -> None:
+        where = choose_device(device)
+        self.tokenizer = _load(transformers.AutoTokenizer, folder, trust_remote_code)
+        self.tokenizer.padding_side = "left"
+        if self.tokenizer.pad_token is None:
+            self.tokenizer.pad_token = self.tokenizer.eos_token
+        model = _load(transformers.AutoModelForCausalLM, folder, trust_remote_code).to(where).eval()
+        # Some CPUs announce bfloat16 instructions that kill the process.
+        self.model = model.float() if where.type == "cpu" else model
+
+    def __call__(self, prompts: Sequence[str], digits: int) -> list[str]:
+        written: list[str] = []
+        for start in range(0, len(prompts), BATCH):
+            batch = self.tokenizer(list(prompts[start : start + BATCH]), return_tensors="pt", padding=True)
+            batch = {name: batch[name].to(self.model.device) for name in ("input_ids", "attention_mask")}
+            room = {"max_new_tokens": digits + SPARE_TOKENS, "pad_token_id": self.tokenizer.pad_token_id}
+            ids = self.model.generate(**batch, do_sample=False, num_beams=1, **room)
+            answers = ids[:, batch["input_ids"].shape[1] :]
+            written += self.tokenizer.batch_decode(answers, skip_special_tokens=True)
+        return written
+
+
+def _load(kind: Any, folder: Path, trust_remote_code: bool = False) -> Any:
+    if not (folder / "config.json").is_file():
+        raise InputError(f"{folder} is not a Hugging Face folder: it has no config.json")
+    try:
+        return kind.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
+    except (
+        Exception
+    ) as error:  # a folder that anyone may have written: every library behind it has errors of its own
+        if "trust_remote_code" in str(error):
+            raise InputError(f"{folder} has code of its own; --trust-remote-code runs it") from None
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise InputError(f"cannot load {folder}: {reason}") from None

@@ -27,6 +27,22 @@ def test_absolute_positions_truncate(encoding, task, test):
     assert row.within_theorem and row.generalizes is False
 
 
+@pytest.mark.parametrize(
+    ("task", "absolute", "relative"),
+    [
+        ("add", "Theorem 1 and Corollary 2: with absolute", "Theorem 3: with relative"),
+        ("add%100", "Theorem 4: 100 divides 10^3", "Theorem 4: 100 divides 10^3"),
+        ("add%101", "Theorem 5: with absolute", "add%101 is not the same at every position"),
+        ("mul", "Theorem 6: with absolute", "mul is not the same at every position"),
+        ("mul%100", "Theorem 7: 100 divides 10^3", "Theorem 7: 100 divides 10^3"),
+        ("mul%51", "Theorem 7: with absolute", "mul%51 is not the same at every position"),
+    ],
+)
+def test_the_rule_names_its_theorem(task, absolute, relative):
+    assert only(task, "D3", "B4").rule.startswith(absolute)
+    assert only(task, "D3", "B4", encoding="rotary").rule.startswith(relative)
+
+
 @pytest.mark.parametrize(("train", "n"), [("D4+D5", 5), ("0.6*D6+0.4*D7", 7), ("D1..4", 4), ("D1", 1)])
 def test_n_is_the_longest_training_length(train, n):
     assert str(only("add", train, "D9").hypothesis) == f"truncated:{n}"

@@ -38,7 +38,7 @@ MEMORY = 4 * 2**30
 """Address space that one trial may take beyond what the process has."""
 LONGEST_LINE = 1_000
 
-VERBS = ("predict", "train", "evaluate", "ask", "report", "reproduce", "bench", "explore")
+VERBS = ("predict", "train", "evaluate", "ask", "report", "reproduce", "bench", "explore", "data", "export")
 
 TINY = """
 add --train D2 --test D1..3 --base 3 --size nano --model.layers 1 --model.heads 2 --model.width 16
@@ -255,6 +255,8 @@ def malformed(draw: random.Random, verb: str, known: Options) -> list[str]:
         "report": ["runs", "--out", "page.html"],
         "reproduce": ["addition", "--out", "results", draw.choice(["--scale", "--only"]), word(draw)],
         "bench": TINY[:-2],
+        "data": ["add", "D2", "-n", "9", "--base", "3", "--out", "problems.txt"],
+        "export": ["runs/run", "exported"],
         "explore": ["--no-browser", *draw.choice([["--port", "99999"], ["--runs", "none"], ["--host", "a b"]])],
     }[verb]
     command = [verb, *start]
@@ -267,6 +269,7 @@ ENDS = {
     "train": ["--training.steps", "2", "--training.batch", "4", "--out", "runs"],
     "reproduce": ["--seeds", "-1"],
     "bench": ["--members", "0"],
+    "data": ["-n", "9"],
     "explore": ["--port", "-1"],
 }
 """Last, and so decisive: without these a trial would train for minutes, serve for ever, or write elsewhere."""
@@ -307,6 +310,7 @@ def make_trial(draw: random.Random, known: dict[str, Options], place: Path) -> T
         ["report", run, "--out", "page.html"],
         ["report", "runs", "packed", "--out", "page.html", *draw.choice([[], ["--json"]])],
         ["train", *TINY, "--name", Path(run).name],
+        ["export", run, "exported"],
         ["(explorer)", "runs", "packed"],
     ]
     return Trial(draw.choice(commands), broken.replace(f"{place}/", ""))

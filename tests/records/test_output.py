@@ -38,6 +38,17 @@ def test_a_file_is_made_and_replaced(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["page"]
 
 
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: Path(path).symlink_to("page")])
+def test_what_lies_where_the_file_is_written_aside_is_left_alone(tmp_path, make):
+    (tmp_path / "page").write_bytes(b"old")
+    make(tmp_path / "page.new")
+    kind = (tmp_path / "page.new").lstat()
+    with pytest.raises(InputError, match=r"page: page\.new beside it is not a regular file"):
+        write_output(tmp_path / "page", CONTENT)
+    assert (tmp_path / "page").read_bytes() == b"old"
+    assert (tmp_path / "page.new").lstat() == kind
+
+
 @pytest.mark.parametrize("linked", [False, True])
 def test_a_pipe_stays_a_pipe_and_passes_everything_on(tmp_path, linked):
     pipe, link = tmp_path / "pipe", tmp_path / "link"

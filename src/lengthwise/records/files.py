@@ -38,6 +38,8 @@ def fault_point(name: str) -> None:
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Have `write` fill a file aside, force it to disk, and put it in place in one step."""
     aside = path.with_name(path.name + ".new")
+    if aside.is_symlink() or (aside.exists() and not aside.is_file()):
+        raise InputError(f"cannot write {path}: {aside.name} beside it is not a regular file")
     try:
         write(aside)
         with aside.open("rb") as handle:

@@ -38,6 +38,7 @@ def refused(capsys, *arguments) -> str:
         (["predict", "add", "--hypothesis", f"windowed:{10**30}"], ["10000"]),
         (["predict", "add%٣"], ["add%٣", "add%101"]),
         (["predict", "mul%9973", "--test", "D5..4000"], ["would take hours", "smaller modulus"]),
+        (["predict", "add", "--train", "D1001", "--test", "D1", "--plateaus"], ["1000 digits", "D1001"]),
         (["predict", "add", "--test", "D1..10000,D1..10000,D1..10000"], ["20,000"]),
         (["train", "add", "--model.width", "1000000007"], ["model.width", "65536"]),
         (["train", "add", "--model.layers", "1000000"], ["model.layers", "1000"]),

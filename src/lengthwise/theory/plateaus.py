@@ -28,6 +28,7 @@ from lengthwise.theory.residues import Residues, count_cancelling, cut, divisors
 
 MOST_RESIDUES = {"add": 20_000, "mul": 2_000}
 MOST_STEPS = 300_000_000
+MOST_DIGITS = 1_000
 """Up to these a domain takes seconds, or, with long operands in a mixture, a minute."""
 
 Counts = npt.NDArray[Any]
@@ -64,6 +65,8 @@ def plateaus(task: Task, domain: Domain) -> list[Plateau]:
 def _check(task: Task, domain: Domain) -> None:
     if task.modulus is None and task.operation != "add":
         raise InputError(f"plateaus are derived for sums and for tasks with a modulus, not for {task}")
+    if domain.length > MOST_DIGITS:
+        raise InputError(f"plateaus are counted for operands of up to {MOST_DIGITS} digits, not for {domain}")
     too_large = task.modulus is not None and task.modulus > MOST_RESIDUES[task.operation]
     if too_large or (task.operation == "mul" and _steps(task, domain) > MOST_STEPS):
         raise InputError(f"the plateaus of {task} on {domain} would take too long; try a smaller modulus")

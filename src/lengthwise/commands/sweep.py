@@ -100,7 +100,12 @@ class Grid:
     a JSON list; may be given more than once."""
 
     def values(self) -> dict[str, list[Any]]:
-        return {option_name(name): values(text) for name, text in self.vary}
+        found: dict[str, list[Any]] = {}
+        for name, text in self.vary:
+            if option_name(name) in found:
+                raise InputError(f"--vary {name} is given twice")
+            found[option_name(name)] = values(text)
+        return found
 
     def first(self, start: Start, task: Callable[[], str]) -> "RunConfig":
         """The config of the first run, before options that all share; `task` tells one that is not varied."""

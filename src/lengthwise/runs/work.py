@@ -83,10 +83,10 @@ def _finish(jobs: Sequence[Job], device: str, deadline: float) -> Failures:
     try:
         _train_when_free(jobs, device, deadline)
     except Exception as error:
-        if len(jobs) > 1:
+        if isinstance(error, InputError) and len(jobs) > 1:
             middle = len(jobs) // 2
             return _finish(jobs[:middle], device, deadline) | _finish(jobs[middle:], device, deadline)
-        return {str(jobs[0].folder.path): _recorded(error, jobs[0].folder)}
+        return _recorded(error, jobs)
     return {str(job.folder.path): job.folder.costs()["reason"] for job in jobs if job.folder.status() == "failed"}
 
 
@@ -101,13 +101,12 @@ def _train_when_free(jobs: Sequence[Job], device: str, deadline: float) -> None:
             time.sleep(1.0)
 
 
-def _recorded(error: Exception, folder: RunFolder) -> str:
-    """What went wrong, in one line; unless the run is another process's, its folder says so too."""
-    if isinstance(error, InputError):
-        reason = str(error)
-    else:
+def _recorded(error: Exception, jobs: Sequence[Job]) -> Failures:
+    """What went wrong, in one line, for each run; its folder says so too, unless it is another process's."""
+    reason = str(error) if isinstance(error, InputError) else one_line(f"{type(error).__name__}: {error}")
+    if not isinstance(error, InputError):
         traceback.print_exception(error)
-        reason = one_line(f"{type(error).__name__}: {error}")
-    if folder.path.exists() and not isinstance(error, InUseError):
-        folder.set_status("failed", reason=reason)
-    return reason
+    for job in jobs:
+        if job.folder.path.exists() and not isinstance(error, InUseError):
+            job.folder.set_status("failed", reason=reason)
+    return {str(job.folder.path): reason for job in jobs}

@@ -69,10 +69,10 @@ class Gate:
         """Steps of a scenario until so many processes, one after the other, have stood there with a stack."""
         yield from until(lambda: len(self.at(stack)) == processes)
 
-    def kill(self, stack: str) -> None:
-        """Kill the process that stands there."""
+    def kill(self, stack: str, by: signal.Signals = signal.SIGKILL) -> None:
+        """Send a signal to the process that stands there."""
         (alive,) = [process for process in self.at(stack) if not gone(process)]
-        os.kill(alive, signal.SIGKILL)
+        os.kill(alive, by)
 
 
 def until(holds):

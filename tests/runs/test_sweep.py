@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 from fakes import tiny_config
-from gate import FOLDER, Disturbed, Gate, assert_equal, finish_behind_gate, jobs, undisturbed
+from gate import FOLDER, STACKS, Disturbed, Gate, assert_equal, finish_behind_gate, jobs, undisturbed
 from rich.console import Console
 
 import lengthwise
@@ -129,12 +129,11 @@ def test_a_killed_worker_is_replaced_and_one_killed_again_is_listed(tmp_path, ga
     """One stack is killed once, and finished; the other is killed twice, and taken up by the next call."""
 
     def scenario():
-        yield from gate.waits_for("learned", 1)
-        gate.kill("learned")
-        yield from gate.waits_for("learned", 2)
-        yield from gate.waits_for("coupled", 1)
-        gate.kill("coupled")
-        yield from gate.waits_for("coupled", 2)
+        for stack in STACKS:
+            yield from gate.waits_for(stack, 1)
+            gate.kill(stack)
+        for stack in STACKS:
+            yield from gate.waits_for(stack, 2)
         gate.kill("coupled")
         gate.open()
 
@@ -142,14 +141,14 @@ def test_a_killed_worker_is_replaced_and_one_killed_again_is_listed(tmp_path, ga
     assert {Path(path).name for path in failures} == {job.folder.name for job in jobs(tmp_path)[2:]}
     assert all("its worker was killed (SIGKILL)" in reason for reason in failures.values())
     assert {job.folder.status() for job in jobs(tmp_path / "runs")} == {"done", "running"}
-    assert swept(tmp_path, engine(tmp_path)) == {}
+    assert swept(tmp_path, engine(tmp_path, workers=1)) == {}
     assert_equal(tmp_path / "runs", undisturbed(tmp_path / "reference"))
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGKILL])
 def test_workers_stop_with_a_checkpoint_when_the_command_ends(by, tmp_path):
     """By Ctrl-C, or killed."""
-    options = f"sweep add --vary seed 1..2 --stack 1 {TINY} --evaluation.problems 20 --training.steps 1000000"
+    options = f"sweep add --vary seed 1..2 {TINY} --evaluation.problems 20 --training.steps 1000000"
     command = [sys.executable, "-m", "lengthwise", *options.split(), "--out", str(tmp_path)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     folders = [RunFolder(tmp_path / f"add-D2-base3-learned-s{seed}") for seed in (1, 2)]

@@ -43,13 +43,13 @@ class ScaleOut:
     address: Annotated[str | None, tyro.conf.arg(metavar="HOST:PORT")] = None
     """A Ray cluster that is there (default: one started on this machine)."""
     slurm: tuple[str, ...] = ()
-    """Parameters of SLURM jobs, as submitit names them: partition=gpu time=240."""
+    """Parameters of SLURM jobs: partition=gpu time=240 (minutes) mem=16GB."""
 
     def train(self, jobs: "Sequence[Job]", logs: Path, *, device: str, console: Console) -> "Failures":
         """Bring runs to their end; what failed, and why, is printed and returned."""
         from lengthwise.runs.sweep import sweep_jobs
 
-        engine = self._engine(device, logs)
+        engine = self.engine(device, logs)
         failures = sweep_jobs(jobs, engine, device=device, stack=self.stack, console=console)
         if failures:
             console.print(f"{len(failures)} of {len(jobs)} runs failed:", soft_wrap=True)
@@ -57,18 +57,8 @@ class ScaleOut:
             console.print(f"  {Path(path).name}: {reason}", markup=False, soft_wrap=True)
         return failures
 
-    def _engine(self, device: str, logs: Path) -> "Engine":
-        if device not in DEVICES:
-            raise InputError(f"unknown device {device!r} (choose from {', '.join(DEVICES)})")
-        if device == "cpu" and self.gpus:
-            raise InputError("--gpus requires a device other than cpu")
-        for name, value, least in (
-            ("workers", self.workers, 1),
-            ("gpus", self.gpus, 0),
-            ("retries", self.retries, 0),
-        ):
-            if value is not None and value < least:
-                raise InputError(f"{name} is {value} (must be {least} or more)")
+    def engine(self, device: str, logs: Path) -> "Engine":
+        self._check(device)
         own: dict[str, Any] = {
             "workers": self.workers,
             "gpus": 0 if device == "cpu" else self.gpus,
@@ -89,6 +79,21 @@ class ScaleOut:
 
             return SlurmEngine(**own, parameters=self.slurm, logs=logs)
         raise InputError(f"unknown engine {self.on!r} (choose from {', '.join(ENGINES)})")
+
+    def _check(self, device: str) -> None:
+        if device not in DEVICES:
+            raise InputError(f"unknown device {device!r} (choose from {', '.join(DEVICES)})")
+        if device == "cpu" and self.gpus:
+            raise InputError("--gpus requires a device other than cpu")
+        if self.address and self.on != "ray":
+            raise InputError("--address requires --on ray")
+        if self.slurm and self.on != "slurm":
+            raise InputError("--slurm requires --on slurm")
+        least = {"workers": 1, "gpus": 0, "retries": 0, "stack": 1}
+        for name, lowest in least.items():
+            value = getattr(self, name)
+            if value is not None and value < lowest:
+                raise InputError(f"{name} is {value} (must be {lowest} or more)")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,18 +7,22 @@ that died otherwise is submitted anew.
 import shutil
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lengthwise.errors import InputError, one_line
+from lengthwise.errors import InputError
 from lengthwise.runs.work import Events, Failures, Finish, Work
 
 if TYPE_CHECKING:
     import submitit
 
 TICK = 1.0
+MINUTES = 60
+"""Of a job, unless the parameter `time` says otherwise; then it is queued again."""
+TEXTS = ("partition", "account", "qos", "constraint", "gres", "mem", "nodelist", "exclude", "comment")
+PARAMETERS: dict[str, Callable[[str], Any]] = {"time": int, "cpus_per_task": int, **dict.fromkeys(TEXTS, str)}
 LONGEST_ARRAY = 1_000
 """What SLURM accepts unless it is configured otherwise."""
 
@@ -26,7 +30,7 @@ LONGEST_ARRAY = 1_000
 @dataclass(frozen=True, kw_only=True)
 class SlurmEngine:
     parameters: tuple[str, ...]
-    """Of the jobs, NAME=VALUE as submitit names them: partition=gpu, time=240 (minutes), mem_gb=16."""
+    """Of the jobs: partition=gpu, time=240 (minutes), mem=16GB."""
     workers: int | None
     """Jobs at once; None for submitit's own limit."""
     gpus: float | None
@@ -69,26 +73,23 @@ class SlurmEngine:
             raise InputError("no SLURM here: sbatch is not on the path")
         if self.gpus is not None and self.gpus % 1:
             raise InputError(f"gpus is {self.gpus:g} (on SLURM whole ones)")
+        own = dict(map(_parameter, self.parameters))
+        gpus = 1 if self.gpus is None else int(self.gpus)
+        at_once = {} if self.workers is None else {"slurm_array_parallelism": self.workers}
         timeouts = {f"{self.cluster}_max_num_timeout": self.retries}
         executor = submitit.AutoExecutor(self.logs, cluster=self.cluster, **timeouts)
-        at_once = {} if self.workers is None else {"slurm_array_parallelism": self.workers}
-        gpus = 1 if self.gpus is None else int(self.gpus)
-        try:
-            executor.update_parameters(name="lengthwise", gpus_per_node=gpus, **at_once, **self._own_parameters())
-        except (NameError, AssertionError, TypeError, ValueError) as error:
-            raise InputError(f"slurm: {error}") from None
+        executor.update_parameters(name="lengthwise", timeout_min=MINUTES, gpus_per_node=gpus, **at_once, **own)
         return executor
 
-    def _own_parameters(self) -> dict[str, Any]:
-        own: dict[str, Any] = {}
-        for text in self.parameters:
-            name, equals, value = text.partition("=")
-            if not equals:
-                raise InputError(
-                    f"slurm parameter {text!r} has no value (must be NAME=VALUE, as in partition=gpu)"
-                )
-            own[f"slurm_{name}"] = int(value) if value.isdecimal() else value
-        return own
+
+def _parameter(text: str) -> tuple[str, Any]:
+    name, _, value = text.partition("=")
+    if name not in PARAMETERS or not value:
+        raise InputError(f"bad slurm parameter {text!r} (choose from {', '.join(f'{p}=...' for p in PARAMETERS)})")
+    try:
+        return f"slurm_{name}", PARAMETERS[name](value)
+    except ValueError:
+        raise InputError(f"slurm parameter {name} is {value!r} (must be a number)") from None
 
 
 class Requeued:
@@ -107,4 +108,6 @@ class Requeued:
 def _reply(job: "submitit.Job[Failures]") -> Failures | str:
     """What failed of its work, or how it died."""
     error = job.exception()
-    return job.result() if error is None else one_line(f"{type(error).__name__}: {error}")
+    if error is None:
+        return job.result()
+    return f"its job {job.job_id} ended without result (state {job.state}); see {job.paths.stderr}"

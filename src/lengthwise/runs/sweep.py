@@ -9,7 +9,6 @@ from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
-from lengthwise.errors import InputError
 from lengthwise.model.positions import check_encoding
 from lengthwise.records.folder import STATUS, RunFolder
 from lengthwise.runs.config import completed
@@ -26,7 +25,7 @@ def sweep_jobs(
 ) -> Failures:
     """Bring all runs to their end on an engine; why some are not done, by run folder. The same call goes on with
     what an earlier one left."""
-    check(jobs, stack)
+    check(jobs)
     board = Board([job.folder for job in jobs], console)
     works = [work for work in pieces(jobs, device, stack) if not board.done.issuperset(work.runs)]
     try:
@@ -41,10 +40,8 @@ def sweep_jobs(
     return board.failures
 
 
-def check(jobs: Sequence[Job], stack: int) -> None:
+def check(jobs: Sequence[Job]) -> None:
     """Refuse what cannot be trained, or is not what its folder holds."""
-    if stack < 1:
-        raise InputError(f"stack is {stack} (must be 1 or more)")
     for job in jobs:
         check_encoding(job.config.model, job.config.encoding)
         if job.folder.is_taken():

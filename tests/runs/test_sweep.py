@@ -99,6 +99,7 @@ def test_stacks_depend_on_the_list_of_runs_alone(tmp_path):
         ("add --vary seed 0..1 --stack 0", "stack is 0 (must be 1 or more)"),
         ("add --vary seed 0..1 --device tpu", "unknown device 'tpu' (choose from auto, cpu, cuda)"),
         ("add --vary seed 0..1 --gpus 1", "no GPU here"),
+        ("add --vary seed 0..1 --address here:1", "--address requires --on ray"),
         ("add --vary seed 0..1 --on slurm", "no SLURM here: sbatch is not on the path"),
     ],
 )
@@ -207,6 +208,17 @@ def test_a_run_that_fails_is_told_and_the_others_of_its_stack_go_on(tmp_path):
     assert whole.status() == "done"
 
 
+@pytest.fixture
+def bare(tmp_path_factory, monkeypatch):
+    """A machine that has what trains, and no more, for this process and for workers."""
+    folder = tmp_path_factory.mktemp("bare")
+    for name in ("polars", "plotly", "matplotlib", "fastapi", "ray", "submitit"):
+        (folder / f"{name}.py").write_text("raise ImportError\n")
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *sys.path]))
+
+
+@pytest.mark.usefixtures("bare")
 def test_the_command_lists_failures_and_ends_with_1(tmp_path, capsys):
     options = f"sweep add --vary seed 1,2 {TINY} --training.steps 4 --evaluation.problems 20 --out {tmp_path}"
     broken = tmp_path / "add-D2-base3-learned-s1" / "checkpoint"

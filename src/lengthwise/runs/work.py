@@ -82,12 +82,17 @@ def finish(work: Work) -> Failures:
 def _finish(jobs: Sequence[Job], device: str, deadline: float) -> Failures:
     try:
         _train_when_free(jobs, device, deadline)
+    except InputError as error:
+        if len(jobs) == 1:
+            return _recorded(error, jobs)
     except Exception as error:
-        if isinstance(error, InputError) and len(jobs) > 1:
-            middle = len(jobs) // 2
-            return _finish(jobs[:middle], device, deadline) | _finish(jobs[middle:], device, deadline)
         return _recorded(error, jobs)
-    return {str(job.folder.path): job.folder.costs()["reason"] for job in jobs if job.folder.status() == "failed"}
+    else:
+        failed = [job.folder for job in jobs if job.folder.status() == "failed"]
+        return {str(folder.path): folder.costs()["reason"] for folder in failed}
+    # Not before the error is gone, which holds on to the memory of what failed.
+    middle = len(jobs) // 2
+    return _finish(jobs[:middle], device, deadline) | _finish(jobs[middle:], device, deadline)
 
 
 def _train_when_free(jobs: Sequence[Job], device: str, deadline: float) -> None:

@@ -61,6 +61,8 @@ class Reproduce:
             raise InputError("missing recipe (lengthwise reproduce --list names them)")
         if self.seeds is not None and self.seeds < 0:
             raise InputError(f"seeds is {self.seeds} (must be 0 or more)")
+        if self.scale_out.on is None and self.scale_out != IN_THIS_PROCESS:
+            raise InputError("--workers, --stack and the like require --on (choose from local, ray, slurm)")
         recipes = find_recipes(self.recipe)
         setting = Setting(scale=self.scale, preset=self.preset)
         out = self.out or Path(OUT[self.scale, self.preset])

@@ -150,9 +150,11 @@ class Sweep(Configured):
             sys.exit(1)
 
     def _runs(self) -> Rows:
-        task = self.config.task
+        task, vary = self.config.task, self.grid.values()
         given = changed_options(self.config, self.grid.first(self.start, lambda: task))
-        return grid({**asdict(self.start), "task": task, **given}, self.grid.values())
+        for name in given.keys() & vary.keys():
+            raise InputError(f"{name} is given and varied")
+        return grid({**asdict(self.start), "task": task, **given}, vary)
 
     def _show(self, folders: Sequence[RunFolder], console: Console) -> None:
         from lengthwise.records.view import RunView

@@ -13,8 +13,7 @@ from pathlib import Path
 from fakes import tiny_config
 
 from lengthwise.records.folder import RunFolder
-from lengthwise.runs.launch import Job
-from lengthwise.runs.progress import TrainingBar
+from lengthwise.runs.launch import Job, TrainingBar
 from lengthwise.runs.work import Failures, Work, finish, pieces
 
 STEP, FOLDER, LIMIT = 7, "LENGTHWISE_TEST_GATE", 400

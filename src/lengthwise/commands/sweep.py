@@ -115,7 +115,7 @@ class Grid:
     def first(self, start: Start, task: Callable[[], str]) -> "RunConfig":
         """The config of the first run, before options that all share; `task` tells one that is not varied."""
         own = {name: found[0] for name, found in self.values().items()}
-        return configured({**asdict(start), **({} if "task" in own else {"task": task()}), **own})
+        return configured({**asdict(start), **own, "task": own["task"] if "task" in own else task()})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
@@ -113,5 +114,6 @@ def _recorded(error: Exception, jobs: Sequence[Job]) -> Failures:
         traceback.print_exception(error)
     for job in jobs:
         if job.folder.path.exists() and not isinstance(error, InUseError):
-            job.folder.set_status("failed", reason=reason)
+            with suppress(InputError):  # on a full disk this cannot be written either
+                job.folder.set_status("failed", reason=reason)
     return {str(job.folder.path): reason for job in jobs}

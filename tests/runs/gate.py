@@ -5,6 +5,7 @@ Training goes on once GATE/open exists.
 """
 
 import os
+import shutil
 import signal
 import sys
 import time
@@ -58,6 +59,9 @@ class Gate:
     def open(self) -> None:
         self.folder.mkdir(exist_ok=True)
         (self.folder / "open").touch()
+
+    def close(self) -> None:
+        shutil.rmtree(self.folder)
 
     def at(self, stack: str) -> dict[int, str]:
         """The processes that have reached it with a stack, each with its node."""

@@ -1,8 +1,11 @@
-"""Sweeps on a real Ray cluster, of two nodes on this machine: a worker and a node are killed in mid-run."""
+"""Sweeps on a real Ray cluster, of two nodes on this machine: a worker and a node are killed in mid-run.
+
+One test, since Ray takes long to start, and two tests may be run by two processes.
+"""
 
 import os
-import shutil
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,35 +23,28 @@ from lengthwise.interop.on_ray import RayEngine
 NODE = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    return tmp_path_factory.mktemp("on-ray")
+@contextmanager
+def cluster_of_one_node():
+    started = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
+    try:
+        yield started
+    finally:
+        started.shutdown()
 
 
-@pytest.fixture(scope="module")
-def cluster(place):
-    """Of one node; its workers know the gate by its folder."""
+def test_a_lost_worker_and_a_lost_node(tmp_path, monkeypatch):
     tests = Path(__file__).parent
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(FOLDER, str(place / "gate"))
-        patch.setenv("PYTHONPATH", os.pathsep.join([str(tests), str(tests.parent), *sys.path]))
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        started = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
-        try:
-            yield started
-        finally:
-            started.shutdown()
-
-
-@pytest.fixture
-def gate(place):
-    shutil.rmtree(place / "gate", ignore_errors=True)
-    return Gate(place / "gate")
-
-
-@pytest.fixture(scope="module")
-def reference(place):
-    return undisturbed(place / "reference")
+    monkeypatch.setenv(FOLDER, str(tmp_path / "gate"))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tests), str(tests.parent), *sys.path]))
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    gate, reference = Gate(tmp_path / "gate"), undisturbed(tmp_path / "reference")
+    with cluster_of_one_node() as cluster:
+        every_run_ends_as_undisturbed(tmp_path / "retried", cluster, gate)
+        assert_equal(tmp_path / "retried", reference)
+        gate.close()
+        without_retries_a_lost_worker_is_listed(tmp_path / "listed", cluster, gate)
+        assert swept(tmp_path / "listed", cluster, iter(()), retries=0) == {}
+        assert_equal(tmp_path / "listed", reference)
 
 
 def swept(runs, cluster, scenario, retries):
@@ -57,7 +53,7 @@ def swept(runs, cluster, scenario, retries):
     return sweep_jobs(jobs(runs), disturbed, device="cpu", stack=8, console=console, finish=finish_behind_gate)
 
 
-def test_a_worker_and_a_node_are_lost_and_every_run_ends_as_undisturbed(tmp_path, cluster, gate, reference):
+def every_run_ends_as_undisturbed(runs, cluster, gate):
     node, on_node = cluster.add_node(**NODE), []
 
     def scenario():
@@ -71,21 +67,19 @@ def test_a_worker_and_a_node_are_lost_and_every_run_ends_as_undisturbed(tmp_path
         yield from until(lambda: all(map(gone, on_node)))
         gate.open()
 
-    assert swept(tmp_path, cluster, scenario(), retries=2) == {}
+    assert swept(runs, cluster, scenario(), retries=2) == {}
     assert len(on_node) == 1
-    assert_equal(tmp_path, reference)
 
 
-def test_without_retries_a_lost_worker_is_listed_and_the_next_call_takes_it_up(tmp_path, cluster, gate, reference):
+def without_retries_a_lost_worker_is_listed(runs, cluster, gate):
+    """On one node the stacks train one after the other."""
+
     def scenario():
-        """On one node the stacks train one after the other."""
         yield from gate.waits_for("learned", 1)
         gate.kill("learned")
         yield from gate.waits_for("coupled", 1)
         gate.open()
 
-    failures = swept(tmp_path, cluster, scenario(), retries=0)
-    assert {Path(path).name for path in failures} == {job.folder.name for job in jobs(tmp_path)[:2]}
+    failures = swept(runs, cluster, scenario(), retries=0)
+    assert {Path(path).name for path in failures} == {job.folder.name for job in jobs(runs)[:2]}
     assert all(reason.startswith("WorkerCrashedError: ") for reason in failures.values())
-    assert swept(tmp_path, cluster, iter(()), retries=0) == {}
-    assert_equal(tmp_path, reference)

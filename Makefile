@@ -20,7 +20,7 @@ results: setup
 	$(BIN)/python scripts/write_results.py
 
 docs: setup
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "build/site/index.html; to search it, serve it: $(BIN)/python -m http.server --directory build/site"
 
 test: setup

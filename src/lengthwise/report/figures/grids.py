@@ -1,6 +1,7 @@
 """Figures of grids: which digits matter, regularization, candidate functions, and the leaderboard of encodings."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -137,7 +138,7 @@ def encodings_by_task(views: Sequence[RunView]) -> Figure | None:
     )
 
 
-def _frame(cell: Seeds) -> dict[str, str] | None:
+def _frame(cell: Seeds) -> dict[str, Any] | None:
     """How a cell is framed whose mark holds in no seed."""
     marked, verdict = mark(cell.first), mark_tally(cell)
     if marked is None or verdict is None or HOLDS in verdict.words:

@@ -42,6 +42,7 @@ LINES = {
     "docs/reliability.md": "What is promised when something goes wrong, how it is tested, and what was measured.",
     "docs/report.md": "The report: one HTML page on any number of runs.",
     "docs/results.md": "Every table and figure of the paper, beside exact theory; made by make results.",
+    "docs/scale.md": "Many runs: sweeps on this machine, on Ray and on SLURM, and what they cost.",
     "docs/theory.md": "The theory: rules, derivations, exact formulas.",
     "docs/thousand.md": "Operands many times longer than trained: what is run, and why it works or fails.",
     "docs/usage.md": "Every verb of the command line, by example.",

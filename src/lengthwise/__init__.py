@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lengthwise.commands.sweep import sweep
     from lengthwise.runs.evaluate import evaluate
     from lengthwise.runs.launch import train
     from lengthwise.runs.load import load
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["evaluate", "load", "predict", "train"]
+__all__ = ["evaluate", "load", "predict", "sweep", "train"]
 
 # Imported when first used: predictions must not wait for torch.
 _HOMES = {
     "evaluate": "lengthwise.runs.evaluate",
     "load": "lengthwise.runs.load",
     "predict": "lengthwise.theory.predict",
+    "sweep": "lengthwise.commands.sweep",
     "train": "lengthwise.runs.launch",
 }
 

@@ -18,6 +18,7 @@ from lengthwise.errors import InputError, one_line, shortened
 VERBS = {
     "predict": "what a trained model will compute, exactly",
     "train": "train a model, measure it, judge the prediction",
+    "sweep": "many runs, over all combinations of some options",
     "evaluate": "measure a trained run",
     "ask": "put a problem to a trained model",
     "reproduce": "a table or figure of the paper, by its name",

@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import tyro
 from rich.console import Console
 from rich.markup import escape
 
+from lengthwise.commands.sweep import ScaleOut
 from lengthwise.errors import InputError
 from lengthwise.recipes import RECIPES, Recipe, Setting, find_recipes
 from lengthwise.recipes.recipe import Rows
@@ -20,6 +22,7 @@ from lengthwise.records.folder import RunFolder
 
 OUT = {("full", "fast"): "runs/full", ("full", "paper"): "runs/paper", ("laptop", "fast"): "runs/laptop"}
 DEFAULT_OUT = "(default: runs/full, runs/laptop, or runs/paper with that preset)"
+IN_THIS_PROCESS = ScaleOut()
 DEFAULT_SEEDS = "(default: the recipe's own number, 1 or 3; 1 at scale laptop)"
 
 
@@ -47,6 +50,7 @@ class Reproduce:
     """Folder for runs, tables and figures."""
     device: str = "auto"
     """Where to train: auto, cpu, cuda."""
+    scale_out: Annotated[ScaleOut, tyro.conf.arg(name="")] = IN_THIS_PROCESS
     json: bool = False
     """Print the verdicts as JSON."""
 
@@ -57,6 +61,8 @@ class Reproduce:
             raise InputError("missing recipe (lengthwise reproduce --list names them)")
         if self.seeds is not None and self.seeds < 0:
             raise InputError(f"seeds is {self.seeds} (must be 0 or more)")
+        if self.scale_out.on is None and self.scale_out != IN_THIS_PROCESS:
+            raise InputError("--workers, --stack and the like require --on (choose from local, ray, slurm)")
         recipes = find_recipes(self.recipe)
         setting = Setting(scale=self.scale, preset=self.preset)
         out = self.out or Path(OUT[self.scale, self.preset])
@@ -65,6 +71,8 @@ class Reproduce:
         render(recipes, out, console)
         if self.json:
             print(json.dumps(shown, indent=2))
+        if self.scale_out.on and any(row["status"] != "done" for recipe in shown for row in recipe["rows"]):
+            sys.exit(1)
         return None
 
     def _reproduce(self, recipe: Recipe, setting: Setting, out: Path, console: Console) -> dict[str, Any]:
@@ -76,14 +84,22 @@ class Reproduce:
         seeds = recipe.usual_seeds(setting) if self.seeds is None else self.seeds
         asked = {"scale": setting.scale, "preset": setting.preset, "seeds": seeds}
         runs = recipe.runs(setting, seeds, self.only)
-        folders = reproduce(recipe.name, runs, out, asked=asked, device=self.device, console=console)
+        where = {"device": self.device, "scale_out": self.scale_out, "console": console}
+        folders = reproduce(recipe.name, runs, out, asked=asked, **where)
         views = [RunView(folder) for folder in folders]
         console.print(row_table(views))
         return {"recipe": recipe.name, "rows": [row_json(view) for view in views]}
 
 
 def reproduce(
-    name: str, runs: Rows, out: Path, *, asked: Mapping[str, Any], device: str = "auto", console: Console
+    name: str,
+    runs: Rows,
+    out: Path,
+    *,
+    asked: Mapping[str, Any],
+    device: str = "auto",
+    scale_out: ScaleOut = IN_THIS_PROCESS,
+    console: Console,
 ) -> list[RunFolder]:
     """Train what is not trained yet of a recipe's runs, by their names. OUT/NAME.json notes the runs, the seconds
     that training them took, and what was `asked`: scale, preset and number of seeds."""
@@ -93,7 +109,11 @@ def reproduce(
     unfinished = any(job.folder.status() != "done" for job in jobs)
     start = time.time()
     try:
-        return train_jobs(jobs, device=device, console=console)
+        if scale_out.on is None:
+            train_jobs(jobs, device=device, console=console)
+        else:
+            scale_out.train(jobs, out / "logs", device=device, console=console)
+        return [job.folder for job in jobs]
     finally:
         span = [[round(start, 1), round(time.time(), 1)]] if unfinished else []
         _note(name, [job.folder for job in jobs], out, asked, span)

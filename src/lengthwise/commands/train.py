@@ -37,7 +37,7 @@ class Configured:
     def defaults(cls, arguments: Sequence[str]) -> Self:
         """These decide the defaults of the config, so they are parsed first."""
         start, others = tyro.cli(Start, args=arguments, return_unknown_args=True, add_help=False)
-        return cls(config=preset(start.preset, _task(others), start.size), start=start)
+        return cls(config=preset(start.preset, task_among(others), start.size), start=start)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +111,7 @@ class Train(Configured):
         return print(json.dumps(found, indent=2) if self.json else costs_text(found))
 
 
-def _task(words: Sequence[str]) -> str:
+def task_among(words: Sequence[str]) -> str:
     """The task, first or among the options, where a run or folder may have the same name."""
     for option, word in pairwise(["", *words]):
         is_task = word.partition("%")[0] in OPERATIONS and option not in ("--name", "--out")

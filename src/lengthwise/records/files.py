@@ -22,6 +22,10 @@ FAULT = "LENGTHWISE_FAULT"
 _passed: dict[str, int] = {}
 
 
+class InUseError(InputError):
+    """Another process holds what is asked for, and will let go of it when it ends."""
+
+
 def fault_point(name: str) -> None:
     """Die at once, as if the power failed, if LENGTHWISE_FAULT is `name:k` and this is the k-th pass.
 
@@ -157,7 +161,7 @@ def _lock_folder(handle: int, folder: Path) -> None:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise InputError(f"{folder} is in use by another process") from None
+        raise InUseError(f"{folder} is in use by another process") from None
     except OSError:
         return  # some network file systems lock no folders
 

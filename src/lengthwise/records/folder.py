@@ -102,7 +102,7 @@ class RunFolder(RunSource):
             folder.checkpoint_path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"cannot make run folder {folder.path}: {error.strerror}") from None
-        if (folder.path / CONFIG).exists() and not folder._failed_at_once():
+        if folder.is_taken():
             folder.refuse_other(config, complete)
         else:
             write_json(folder.path / ENVIRONMENT, environment)
@@ -117,9 +117,10 @@ class RunFolder(RunSource):
         folder.config()
         return folder
 
-    def _failed_at_once(self) -> bool:
-        """Whether nothing came of it, so that another config may take its place."""
-        return self.status() == "failed" and not any(self.checkpoint_path.iterdir())
+    def is_taken(self) -> bool:
+        """Whether it holds a run. Where nothing came of one that failed, another config may take its place."""
+        failed_at_once = self.status() == "failed" and not any(self.checkpoint_path.glob("*"))
+        return (self.path / CONFIG).exists() and not failed_at_once
 
     def content(self, file: str) -> Any:
         path = self.path / file

@@ -101,8 +101,7 @@ class RunConfig(Config):
         base = "" if self.base == 10 else f"-base{self.base}"
         natural = self.spec.layout == encoding_facts(self.encoding).layout
         written = self.encoding if natural else f"{self.encoding}-{self.layout}"
-        words = f"{self.task.replace('%', '-mod-')}-{self.train}{base}-{written}-s{self.seed}"
-        return re.sub(r"[^A-Za-z0-9.+=-]+", "_", words)
+        return file_name(f"{self.task.replace('%', '-mod-')}-{self.train}{base}-{written}-s{self.seed}")
 
     def changed(self, **changes: object) -> Self:
         """A copy with changes, validated anew; a dict changes the fields of an inner config."""
@@ -110,6 +109,10 @@ class RunConfig(Config):
         for key, value in changes.items():
             content[key] = {**content[key], **value} if isinstance(value, dict) else value
         return type(self)(**content)
+
+
+def file_name(words: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.+=-]+", "_", words)
 
 
 def read_config(content: Any, place: str) -> RunConfig:

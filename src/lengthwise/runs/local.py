@@ -1,0 +1,204 @@
+"""Work in processes on this machine: one for each GPU, or for each core where there is none.
+
+A worker is `python -m lengthwise.runs.local MODULE FUNCTION`: a line of JSON in is a piece of work, a line of JSON
+out says what failed of it. Its environment names its GPU and threads, so they hold before torch is there. It stops
+with a checkpoint when its input is closed, also if that is because whoever started it was killed.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from pathlib import Path
+from queue import SimpleQueue
+from selectors import EVENT_READ, DefaultSelector
+from threading import Thread
+from typing import Self
+
+import torch
+
+from lengthwise.errors import InputError
+from lengthwise.runs.work import Events, Failures, Finish, Work
+
+TICK = 1.0
+"""Seconds after which who waits for work may look around."""
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalEngine:
+    workers: int | None
+    """None for as many as the machine has room for."""
+    gpus: float | None
+    """GPUs for each worker; None for a whole one where there are some, 0 for none."""
+    retries: int
+    logs: Path
+
+    def run(self, finish: Finish, works: Sequence[Work]) -> Events:
+        waiting, deaths = deque(range(len(works))), Counter[int]()
+        places = worker_environments(self.gpus, self.workers)[: len(works)]
+        with _Pool(finish, places, self.logs) as pool:
+            while waiting or pool.busy:
+                while waiting and pool.idle:
+                    pool.give(waiting[0], works[waiting[0]])
+                    waiting.popleft()
+                for number, reply in pool.replies():
+                    if isinstance(reply, dict):
+                        yield number, reply
+                    elif deaths[number] < self.retries:
+                        deaths[number] += 1
+                        waiting.appendleft(number)
+                    else:
+                        yield number, dict.fromkeys(works[number].runs, reply)
+                yield None
+
+
+def worker_environments(gpus: float | None, workers: int | None) -> list[dict[str, str]]:
+    """What each worker that this machine has room for finds in its environment.
+
+    With several, one thread each: torch processes with more threads than cores starve each other.
+    """
+    devices = [] if gpus == 0 else visible_gpus()
+    if not devices and gpus:
+        raise InputError("no GPU here (try --gpus 0)")
+    share = gpus or 1.0
+    if share > 1:
+        raise InputError(f"gpus is {share:g} (must be 1 or less: a run trains on one GPU)")
+    room = [{"CUDA_VISIBLE_DEVICES": name} for _ in range(int(1 / share)) for name in devices]
+    chosen = (room or [{} for _ in range(workers or _cores())])[:workers]
+    return [{**own, **dict.fromkeys(THREADS, "1")} for own in chosen] if len(chosen) > 1 else chosen
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def visible_gpus() -> list[str]:
+    count, chosen = torch.cuda.device_count(), os.environ.get("CUDA_VISIBLE_DEVICES")
+    return (chosen.split(",") if chosen else [str(k) for k in range(count)])[:count]
+
+
+class _Pool:
+    """Workers, started when there is work for them, and again where one died."""
+
+    def __init__(self, finish: Finish, places: Sequence[Mapping[str, str]], logs: Path) -> None:
+        self.function, self.places, self.logs = (finish.__module__, finish.__qualname__), places, logs
+        self.idle, self.busy = [*range(len(places))], dict[int, int]()
+        """Places without work, and the number of the work at each of the others."""
+        self.workers: dict[int, subprocess.Popen[str]] = {}
+        self.selector = DefaultSelector()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def give(self, number: int, work: Work) -> None:
+        place = self.idle.pop(0)
+        self.busy[place] = number
+        worker = self.workers.get(place) or self._start(place)
+        assert worker.stdin is not None
+        with suppress(BrokenPipeError):  # it died, which its reply will tell
+            worker.stdin.write(json.dumps(asdict(work)) + "\n")
+            worker.stdin.flush()
+
+    def replies(self) -> Iterator[tuple[int, Failures | str]]:
+        """What failed of the work that has ended by now, or how its worker died."""
+        for key, _ in self.selector.select(TICK):
+            place, worker = key.data, self.workers[key.data]
+            assert worker.stdout is not None
+            line = worker.stdout.readline()
+            reply = json.loads(line) if line.endswith("\n") else self._death(place)
+            if place in self.busy:
+                self.idle.append(place)
+                yield self.busy.pop(place), reply
+
+    def _start(self, place: int) -> "subprocess.Popen[str]":
+        self.logs.mkdir(parents=True, exist_ok=True)
+        # In a session of its own, so that Ctrl-C reaches it as every other stop does: by the end of its input.
+        with self._log(place).open("ab") as log:
+            worker = self.workers[place] = subprocess.Popen(
+                [sys.executable, "-m", "lengthwise.runs.local", *self.function],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                env={**os.environ, **self.places[place]},
+                start_new_session=True,
+            )
+        assert worker.stdout is not None
+        self.selector.register(worker.stdout, EVENT_READ, place)
+        return worker
+
+    def _log(self, place: int) -> Path:
+        return self.logs / f"worker-{place}.log"
+
+    def _death(self, place: int) -> str:
+        worker = self.workers.pop(place)
+        self.selector.unregister(worker.stdout)  # pyright: ignore[reportArgumentType]
+        code = _ended(worker)
+        how = f"was killed ({signal.Signals(-code).name})" if code < 0 else f"ended with exit code {code}"
+        return f"its worker {how}; see {self._log(place)}"
+
+    def __exit__(self, *error: object) -> None:
+        """Workers at work save a checkpoint first; whoever cannot wait for that stops once more."""
+        for worker in self.workers.values():
+            assert worker.stdin is not None
+            with suppress(BrokenPipeError):
+                worker.stdin.close()
+        try:
+            for worker in self.workers.values():
+                worker.wait()
+        finally:
+            for worker in self.workers.values():
+                worker.kill()
+                _ended(worker)
+            self.selector.close()
+            _remove_empty(self.logs)
+
+
+def _ended(worker: "subprocess.Popen[str]") -> int:
+    assert worker.stdin is not None and worker.stdout is not None
+    with suppress(BrokenPipeError):
+        worker.stdin.close()
+    worker.stdout.close()
+    return worker.wait()
+
+
+def _remove_empty(logs: Path) -> None:
+    """Workers that had nothing to say leave nothing."""
+    for log in logs.glob("worker-*.log"):
+        if log.stat().st_size == 0:
+            log.unlink()
+    with suppress(OSError):
+        logs.rmdir()
+
+
+def main() -> None:
+    """The worker."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    replies = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what is printed belongs to the log
+    module, name = sys.argv[1:]
+    lines = SimpleQueue[str]()
+    Thread(target=_read, args=(lines,), daemon=True).start()
+    with suppress(KeyboardInterrupt):
+        finish: Finish = getattr(import_module(module), name)
+        while True:
+            failures = finish(Work(**json.loads(lines.get())))
+            print(json.dumps(failures), file=replies, flush=True)
+
+
+def _read(lines: "SimpleQueue[str]") -> None:
+    for line in sys.stdin:
+        lines.put(line)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    main()

@@ -11,7 +11,7 @@ from lengthwise.runs.config import RunConfig, read_config
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ({"task": "sub"}, ("'sub'", "choose from add, mul")),
+        ({"task": "div"}, ("'div'", "choose from add, mul, sub")),
         ({"task": "add%%3"}, ("'add%%3'", "write add, mul")),
         ({"task": "add%0"}, ("0", "1 or more")),
         ({"encoding": "sin"}, ("'sin'", "choose from", "learned")),

@@ -167,14 +167,17 @@ def read_problem(text: str, task: Task) -> tuple[int, int]:
 
     >>> read_problem("12 + 345", Task.parse("add")), read_problem("12x3", Task.parse("mul"))
     ((12, 345), (12, 3))
+    >>> read_problem("9 − 4", Task.parse("sub"))
+    (9, 4)
     >>> read_problem("0012+0345=75300;", Task.parse("add"))
     (12, 345)
     """
-    signs, asked = "+*×" if task.base > X_DIGIT else "+*×x", text.strip()
-    match = re.fullmatch(rf"([0-9A-Za-z]+)\s*([{signs},\s])\s*([0-9A-Za-z]+)\s*(?:=\s*([0-9A-Za-z]*);?)?", asked)
+    own, asked = [task.symbol, *task.op.signs], text.strip()
+    sign = rf"{'|'.join(map(re.escape, own))}|[^\w=;]" + ("" if task.base > X_DIGIT else "|x")
+    match = re.fullmatch(rf"([0-9A-Za-z]+)\s*({sign})\s*([0-9A-Za-z]+)\s*(?:=\s*([0-9A-Za-z]*);?)?", asked)
     if match is None:
         raise InputError(f"cannot read problem {asked!r} (two numbers, as in '345 {task.symbol} 12')")
-    if match[2] in signs and (match[2] == "+") != (task.symbol == "+"):
+    if match[2] not in own and match[2] != "," and not match[2].isspace():
         raise InputError(f"problem {asked!r} has another sign than the task's {task.symbol!r}")
     try:
         given = [match[4], match[4][::-1]] if match[4] else []

@@ -70,6 +70,16 @@ def create_app(roots: Sequence[Path], host: str = "127.0.0.1") -> FastAPI:
 def predict_routes(workers: Workers) -> APIRouter:
     router = APIRouter(tags=["predict"])
 
+    @router.get("/api/choices")
+    def choices(query: NoParameters) -> Reply:
+        """What there is to choose from, installed packages included: {"operations"} with their names in words,
+        {"encodings"} and {"layouts"}."""
+        from lengthwise.arithmetic import OPERATIONS
+        from lengthwise.theory.encodings import ENCODING_FACTS, LAYOUT_FACTS
+
+        operations = {name: operation.noun.lower() for name, operation in OPERATIONS.working().items()}
+        return {"operations": operations, "encodings": list(ENCODING_FACTS), "layouts": list(LAYOUT_FACTS)}
+
     @router.get("/api/check")
     async def check(request: Request, query: Annotated[queries.CheckQuery, Query()]) -> Reply:
         """Whether the other two would accept this, for a form that is being filled in. Never refuses:

@@ -63,8 +63,8 @@ def plateaus(task: Task, domain: Domain) -> list[Plateau]:
 
 
 def _check(task: Task, domain: Domain) -> None:
-    if task.modulus is None and task.operation != "add":
-        raise InputError(f"plateaus are derived for sums and for tasks with a modulus, not for {task}")
+    if task.operation not in MOST_RESIDUES or (task.modulus is None and not task.op.has_carries):
+        raise InputError(f"plateaus are derived for sums and for residues of sums and products, not for {task}")
     if domain.length > MOST_DIGITS:
         raise InputError(f"plateaus are counted for operands of up to {MOST_DIGITS} digits, not for {domain}")
     too_large = task.modulus is not None and task.modulus > MOST_RESIDUES[task.operation]

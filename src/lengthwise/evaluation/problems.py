@@ -10,14 +10,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
-from lengthwise.model.gpt import GPT
 from lengthwise.model.positions.encoding import Encoding, number_tokens
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.config import DataConfig
@@ -41,11 +40,27 @@ X_DIGIT = 33
 """The digit x of bases above this; in others it is a sign of multiplication."""
 
 
+class Model(Protocol):
+    """Ids in, logits out: all that exact match and decoding need of a model. A `GPT` is one, and `Single` makes
+    one of any module. A model of prompts and text is a `TextModel` instead."""
+
+    training: bool
+
+    def __call__(self, ids: Tensor, positions: Tensor, *, tail: int | None = None, cache: Any = None) -> Tensor:
+        """Logits [M, N, T, V] of ids [M, N, T], or of the last `tail` alone; with a cache, ids continue what it
+        has read."""
+        ...
+
+    def cache(self, batch: int, length: int) -> Any:
+        """An empty cache for `batch` sequences of up to `length` tokens."""
+        ...
+
+
 @dataclass(frozen=True)
 class Subject:
     """A model, which is a stack of members, with the layout and the encoding that it reads problems with."""
 
-    model: GPT
+    model: Model
     layout: Layout
     encoding: Encoding
 

@@ -49,7 +49,7 @@ class Addition(Operation):
         return max(n, m) + 1
 
     def digits(self, a: Any, b: Any, base: int) -> Any:
-        from lengthwise.tokens.digits import add  # noqa: PLC0415 (needs torch)
+        from lengthwise.tokens.digits import add
 
         return add(a, b, base)
 

@@ -59,7 +59,7 @@ class Multiplication(Operation):
         return n + m
 
     def digits(self, a: Any, b: Any, base: int) -> Any:
-        from lengthwise.tokens.digits import multiply  # noqa: PLC0415 (needs torch)
+        from lengthwise.tokens.digits import multiply
 
         return multiply(a, b, base)
 

@@ -123,9 +123,9 @@ class Difference(Operation):
     def digits(self, a: Any, b: Any, base: int) -> Any:
         """By complements: a + (99..9 - b) has one more digit exactly if a > b, and without it is a - b - 1;
         else its own complement is b - a."""
-        import torch  # noqa: PLC0415
+        import torch
 
-        from lengthwise.tokens.digits import add  # noqa: PLC0415
+        from lengthwise.tokens.digits import add
 
         total = add(a, base - 1 - b, base)
         larger, rest = total[..., -1:] == 1, total[..., :-1]

@@ -72,13 +72,12 @@ def predict_routes(workers: Workers) -> APIRouter:
 
     @router.get("/api/choices")
     def choices(query: NoParameters) -> Reply:
-        """What there is to choose from, installed packages included: {"operations"} with their names in words,
-        {"encodings"} and {"layouts"}."""
+        """The {"operations"}, {"encodings"} and {"layouts"} to choose from, those of installed packages included."""
         from lengthwise.arithmetic import OPERATIONS
         from lengthwise.theory.encodings import ENCODING_FACTS, LAYOUT_FACTS
 
-        operations = {name: operation.noun.lower() for name, operation in OPERATIONS.working().items()}
-        return {"operations": operations, "encodings": list(ENCODING_FACTS), "layouts": list(LAYOUT_FACTS)}
+        tables = {"operations": OPERATIONS, "encodings": ENCODING_FACTS, "layouts": LAYOUT_FACTS}
+        return {kind: list(table.working()) for kind, table in tables.items()}
 
     @router.get("/api/check")
     async def check(request: Request, query: Annotated[queries.CheckQuery, Query()]) -> Reply:

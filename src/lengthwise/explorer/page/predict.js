@@ -49,9 +49,9 @@ function offer({ operations, encodings, layouts }) {
     const known = new Set([...choices].map((choice) => choice.value));
     return values.filter((value) => !known.has(value));
   };
-  for (const name of missing("operation", Object.keys(operations)))
+  for (const name of missing("operation", operations))
     $(".segments", form).append(
-      h("label", {}, h("input", { type: "radio", name: "operation", value: name }), h("span", {}, operations[name])),
+      h("label", {}, h("input", { type: "radio", name: "operation", value: name }), h("span", {}, name)),
     );
   for (const [field, names] of Object.entries({ encoding: encodings, layout: layouts }))
     form.elements[field].append(...missing(field, names).map((name) => h("option", { value: name }, name)));

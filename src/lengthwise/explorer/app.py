@@ -72,7 +72,7 @@ def predict_routes(workers: Workers) -> APIRouter:
 
     @router.get("/api/choices")
     def choices(query: NoParameters) -> Reply:
-        """The {"operations"}, {"encodings"} and {"layouts"} to choose from, those of installed packages included."""
+        """The {"operations"}, {"encodings"} and {"layouts"} there are, those of installed packages included."""
         from lengthwise.arithmetic import OPERATIONS
         from lengthwise.theory.encodings import ENCODING_FACTS, LAYOUT_FACTS
 

@@ -71,7 +71,7 @@ class FlatGroup:
 
 
 def _joined(pieces: list[Tensor]) -> Tensor:
-    """[M, N]; a module of one's own, which is a stack of one, may have no such pieces."""
+    """[M, N]; of a module of one's own no parameter is known to be a matrix inside a block."""
     return torch.cat(pieces, dim=1) if pieces else torch.zeros(1, 0)
 
 
@@ -112,7 +112,7 @@ class Optimizer:
 
     @property
     def groups(self) -> list[FlatGroup]:
-        return [self.others, self.matrices]
+        return [group for group in (self.others, self.matrices) if group.entries]
 
     @property
     def adamw_groups(self) -> list[FlatGroup]:

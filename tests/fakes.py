@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from lengthwise.arithmetic import Task
+from lengthwise.arithmetic import Operation, Task
 from lengthwise.runs.config import RunConfig
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.digits import from_ints, to_ints
@@ -16,6 +16,18 @@ from lengthwise.tokens.layouts.natural_length import NaturalLength
 
 SURE = 20.0
 """The logit of the token a fake model is sure of; all others have 0."""
+
+
+class Maximum(Operation):
+    """The least that an operation needs: no form on digits, no theory."""
+
+    symbol, noun, verb = "^", "Maximum", "take the larger of"
+
+    def compute(self, a: int, b: int) -> int:
+        return max(a, b)
+
+    def answer_digits(self, n: int, m: int) -> int:
+        return max(n, m)
 
 
 def longest_chain(a: int, b: int, base: int) -> int:

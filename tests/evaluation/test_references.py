@@ -26,7 +26,7 @@ CPU = torch.device("cpu")
 @st.composite
 def cases(draw):
     base = draw(st.integers(2, 36))
-    operation = draw(st.sampled_from(["add", "mul"]))
+    operation = draw(st.sampled_from(["add", "mul", "sub"]))
     modulus = draw(st.none() | st.integers(1, base**4))
     kinds = ["truncated", "leading", "folded", *(["windowed"] if operation == "add" else [])]
     hypotheses = [TRUTH, *(Hypothesis(kind, draw(st.integers(1, 7))) for kind in kinds)]

@@ -306,7 +306,7 @@ def test_a_model_of_products_with_a_short_number(opened):
     """It says so, marks digits that training did not have, and draws numbers of its own kind."""
     a = "314159265358979323846264338327950288419716939937"
     page = opened(f"#ask?model=coupled-multiplication&a={a}&b=271")
-    about = "Trained on numbers of up to 40 digits by numbers of exactly 2, it accepts up to 1000."
+    about = "Trained on numbers of up to 40 digits and numbers of exactly 2, it accepts up to 1000."
     expect(page.locator("#model-about")).to_contain_text(about)
     expect(page.locator("#answer-verdict")).not_to_be_empty(timeout=30_000)
     unseen = page.locator("#answer .digit.unseen")
@@ -353,7 +353,7 @@ def ask_made_up(page: Page, problem: tuple[str, str, str], answer: str, **change
         **{"layers": [[row] * written for row in weights], "nothing": nothing},
         "no_dependence": "these numbers are long",
     }
-    model = {"name": "far", "shipped": True, "error": None, "task": "add", "symbol": "+", "base": 10}
+    model = {"name": "far", "shipped": True, "error": None, "task": "add", "sign": "+", "base": 10}
     model |= {"train": "D1..10", "trained_lengths": [[1, 10]] * 2, "encoding": "coupled", "operand_digits": 1_000}
     page.route("**/api/models*", lambda route: route.fulfill(json={"models": [model]}))
     page.route("**/api/ask*", lambda route: route.fulfill(body="".join(json.dumps(line) + "\n" for line in lines)))

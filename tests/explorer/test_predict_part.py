@@ -22,6 +22,7 @@ def explained(draw=0, a="", b="", **changes):
         {"modulus": "101"},
         {"operation": "mul", "modulus": "12", "base": "7", "train": "D1..2"},
         {"operation": "mul", "encoding": "fire"},
+        {"operation": "sub", "modulus": "7"},
         {"encoding": "none"},
     ],
 )

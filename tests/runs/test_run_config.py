@@ -11,7 +11,7 @@ from lengthwise.runs.config import RunConfig, read_config
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ({"task": "sub"}, ("'sub'", "choose from add, mul")),
+        ({"task": "div"}, ("'div'", "choose from add, mul, sub")),
         ({"task": "add%%3"}, ("'add%%3'", "write add, mul")),
         ({"task": "add%0"}, ("0", "1 or more")),
         ({"encoding": "sin"}, ("'sin'", "choose from", "learned")),
@@ -77,7 +77,7 @@ def test_json_gives_the_config_back(config):
     assert read_config(json.loads(text), "config.json") == config
 
 
-@pytest.mark.parametrize("content", [{"task": "add", "colour": "red"}, {"task": "sub"}, {}, [], None, 3])
+@pytest.mark.parametrize("content", [{"task": "add", "colour": "red"}, {"task": "div"}, {}, [], None, 3])
 def test_foreign_json_is_refused_with_its_place(content):
     with pytest.raises(InputError, match=r"runs/x/config\.json") as error:
         read_config(content, "runs/x/config.json")

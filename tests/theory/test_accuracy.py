@@ -23,7 +23,7 @@ def cases(draw):
     kind = draw(st.sampled_from("DBx"))
     part = Part.of_lengths(length, other, base) if kind == "x" else Part(kind, length, lead, base)
     assume(part.size <= FEASIBLE)
-    operation, modulus = draw(st.sampled_from(["add", "mul"])), draw(st.none() | st.integers(1, 40))
+    operation, modulus = draw(st.sampled_from(["add", "mul", "sub"])), draw(st.none() | st.integers(1, 40))
     kinds = ["truncated", "windowed"] if (operation, modulus) == ("add", None) else ["truncated"]
     hypothesis = Hypothesis(draw(st.sampled_from(kinds)), size)
     return Task(operation, modulus, base), hypothesis, Domain((part,), (Fraction(1),))
@@ -36,7 +36,7 @@ def test_equals_enumeration(case):
 
 
 @pytest.mark.parametrize("modulus", [50, 51, 100, 101, 150, 151, 200, 201])
-@pytest.mark.parametrize("operation", ["add", "mul"])
+@pytest.mark.parametrize("operation", ["add", "mul", "sub"])
 @pytest.mark.parametrize("domain", ["D2", "B2", "D3[lead>=7]", "3x1", "2x3"])
 def test_equals_enumeration_on_the_papers_moduli(operation, modulus, domain):
     case = Task(operation, modulus), Hypothesis("truncated", 1), Domain.parse(domain)
@@ -57,6 +57,20 @@ def test_plain_truncation_above_its_length(text, expected):
 def test_known_values_for_modular_addition(modulus, length, percent):
     domain = Domain.parse(f"B{length}")
     assert accuracy(Task("add", modulus), Hypothesis("truncated", 4), domain) == percent
+
+
+@pytest.mark.parametrize(("p", "base", "percent"), [(2, 10, 1), (5, 10, None), (100, 10, None), (2, 3, None)])
+def test_last_digits_do_not_tell_which_operand_is_larger(p, base, percent):
+    """A modulus that divides a power of the base decides sums and products, and of differences those modulo 2."""
+    exact = accuracy(Task("sub", p, base), Hypothesis("truncated", 2), Domain.parse("D3", base))
+    assert exact == percent if percent else exact < 1
+
+
+def test_differences_of_a_thousand_digits_are_counted():
+    few, many = (
+        accuracy(Task.parse("sub%101"), Hypothesis("truncated", 4), Domain.parse(d)) for d in ("B9", "B1000")
+    )
+    assert abs(few - many) < Fraction(1, 1000)
 
 
 def test_a_mixture_is_the_weighted_mean_of_its_parts():

@@ -1,8 +1,9 @@
 from fractions import Fraction
 
 import pytest
+from fakes import Maximum
 
-from lengthwise.arithmetic import OPERATIONS, Domain, Operation, Task
+from lengthwise.arithmetic import OPERATIONS, Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.theory.accuracy import accuracy
 from lengthwise.theory.hypotheses import Hypothesis
@@ -186,10 +187,31 @@ def test_table_1_is_the_papers():
     }
 
 
-def test_an_operation_of_ones_own_has_a_hypothesis_and_no_exact_accuracy(monkeypatch):
-    monkeypatch.setitem(OPERATIONS, "max", Operation("^", max, max))
-    rows = predict("max", "D2", "D1,D4").rows
-    assert [(str(row.hypothesis), row.accuracy) for row in rows] == [("truncated:2", None)] * 2
+@pytest.mark.parametrize("encoding", ["learned", "rotary", "none"])
+@pytest.mark.parametrize("task", ["max", "max%10"])
+def test_nothing_is_predicted_of_an_operation_without_theory(monkeypatch, task, encoding):
+    monkeypatch.setitem(OPERATIONS, "max", Maximum())
+    rows = predict(task, "D2", "D1,D2,D4", encoding=encoding).rows
+    assert {(row.hypothesis, row.accuracy, row.paper, row.within_theorem) for row in rows} == {
+        (None, None, None, False)
+    }
+    assert {row.rule for row in rows} == {"no prediction: no theory of max is known here"}
+    assert only(task, "D2", "D4", encoding=encoding, hypothesis="truncated:2").accuracy is None
+
+
+def test_differences_are_predicted_beside_the_paper():
+    near, far = predict("sub", "D2", "D2,D3").rows
+    assert (near.accuracy, far.accuracy, far.paper) == (1, Fraction(101, 1100), None)
+    assert far.rule.startswith("Not in the paper, but by the argument of its Theorem 1: with absolute positions")
+    assert not near.within_theorem and not far.within_theorem and far.generalizes is False
+    assert only("sub%100", "D2", "D3").generalizes is False and only("sub%2", "D2", "D3").generalizes
+
+
+@pytest.mark.parametrize("encoding", RELATIVE)
+def test_relative_positions_say_nothing_of_differences_but_in_distribution(encoding):
+    shorter, trained, longer = predict("sub%2", "D2", "D1,D2,D3", encoding=encoding).rows
+    assert (shorter.hypothesis, str(trained.hypothesis), longer.hypothesis) == (None, "truth", None)
+    assert "which operand is larger" in longer.rule and "Theorem" not in longer.rule + trained.rule
 
 
 def test_json_contract():

@@ -8,32 +8,14 @@
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
+from lengthwise.arithmetic.operation import OPERATIONS, Operation
 from lengthwise.errors import InputError
 
 MIN_BASE, MAX_BASE = 2, 36
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """A function of two natural numbers, as a row of the table below.
-
-    `answer_digits(n, m)` is the number of digits that hold every answer of operands of n and m digits.
-    """
-
-    symbol: str
-    compute: Callable[[int, int], int]
-    answer_digits: Callable[[int, int], int]
-
-
-OPERATIONS: dict[str, Operation] = {
-    "add": Operation("+", lambda a, b: a + b, lambda n, m: max(n, m) + 1),
-    "mul": Operation("*", lambda a, b: a * b, lambda n, m: n + m),
-}
 
 _FORM = re.compile(r"(?P<operation>[A-Za-z_]\w*)(?:%(?P<modulus>-?\d+))?", re.ASCII)
 
@@ -63,20 +45,28 @@ class Task:
         return self.operation if self.modulus is None else f"{self.operation}%{self.modulus}"
 
     def __call__(self, a: int, b: int) -> int:
-        value = OPERATIONS[self.operation].compute(a, b)
+        value = self.op.compute(a, b)
         return value if self.modulus is None else value % self.modulus
 
     @property
+    def op(self) -> Operation:
+        """The operation itself."""
+        return OPERATIONS[self.operation]
+
+    @property
     def symbol(self) -> str:
-        return OPERATIONS[self.operation].symbol
+        return self.op.symbol
+
+    @property
+    def plain_sum(self) -> bool:
+        """Whether answers are sums of columns with carries, and no residues of these."""
+        return self.op.has_carries and self.modulus is None
 
     def answer_digits(self, operand_digits: int, others: int | None = None) -> int:
         """Digits that hold every answer for operands of up to `operand_digits`, or b of up to `others`, digits."""
         if self.modulus is not None:
             return digit_count(self.modulus - 1, self.base)
-        return OPERATIONS[self.operation].answer_digits(
-            operand_digits, operand_digits if others is None else others
-        )
+        return self.op.answer_digits(operand_digits, operand_digits if others is None else others)
 
 
 def check_base(base: int) -> None:

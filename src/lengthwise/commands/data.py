@@ -18,7 +18,7 @@ class Data:
     """
 
     task: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TASK")]
-    """Operation and modulus: add, mul, add%101, mul%150."""
+    """Operation and modulus: add, mul, sub, add%101, mul%150."""
     domain: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DOMAIN")]
     """Where problems come from: D4, B4, 40x2, D4+D5, D1..4."""
     number: Annotated[int, tyro.conf.arg(aliases=["-n"], metavar="N")] = 1000

@@ -30,7 +30,7 @@ class Asked:
     """Measure the model of this Hugging Face folder instead: any causal LM, by its own tokenizer. Of one that
     `lengthwise export` wrote, the rest is known."""
     task: Annotated[str | None, tyro.conf.arg(metavar="TASK")] = None
-    """Operation and modulus: add, mul, add%101, mul%150."""
+    """Operation and modulus: add, mul, sub, add%101, mul%150."""
     train: Annotated[str, tyro.conf.arg(metavar="DOMAIN")] = "D4"
     """Domain that the model is taken to know: every verdict depends on it, and examples come from it."""
     encoding: str = "none"

@@ -34,7 +34,7 @@ class Predict:
     """
 
     task: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="TASK")] = None
-    """Operation and modulus: add, mul, add%101, mul%150."""
+    """Operation and modulus: add, mul, sub, add%101, mul%150."""
     train: str = "D4"
     """Training domain: D4, B4, 40x2, D4+D5, 0.6*D6+0.4*D7, D1..4, 1..40x2, D4[lead>=6]."""
     test: Annotated[str | None, tyro.conf.arg(metavar="DOMAINS", help_behavior_hint=DEFAULT_TEST)] = None
@@ -163,7 +163,8 @@ def notes(predictions: Predictions) -> Iterator[str]:
         yield unseen
     unknown = {row.hypothesis for row in rows if row.hypothesis is not None and row.accuracy is None}
     if any(hypothesis.is_counted(predictions.task) for hypothesis in unknown):
-        yield f"Exact accuracies are worked out for moduli up to {MOST_RESIDUES:,} in products"
+        answers = predictions.task.op.answers
+        yield f"Exact accuracies of {answers} are worked out for moduli up to {MOST_RESIDUES:,}"
     elif unknown:
         yield "Exact accuracies are worked out for functions that a rule predicts"
 

@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -106,7 +107,9 @@ def _dissect_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor) -> tuple[T
     tokens, positions = subject.read(a, b, c)
     start, end = answer_span(tokens)
     read = slice(end - 1)
-    logits, layers = watch(subject.model, tokens.ids[..., read], positions[..., read], tail=end - start)
+    # Of models that show no attention, `build` refuses to ask for it.
+    model = cast(GPT, subject.model)
+    logits, layers = watch(model, tokens.ids[..., read], positions[..., read], tail=end - start)
     margin = margins(logits, tokens.ids[..., start:end])
     answer, is_digit = tokens.answer[..., start:end], tokens.number[..., start:end] == C
     looks = [_look(layer, tokens, start, end) for layer in layers]

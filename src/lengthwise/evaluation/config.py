@@ -69,8 +69,8 @@ class EvaluationConfig(Config):
         """Refuse what has no meaning for a task."""
         for name in self.hypotheses:
             Hypothesis.parse(name).check(task)
-        if self.chains and task.operation != "add":
+        if self.chains and not task.op.has_carries:
             raise InputError(f"evaluation.chains requires an addition, which has carry chains, not {task}")
         for name in ("sets", "changed_digits"):
-            if getattr(self, name) and (task.operation != "add" or task.modulus is not None):
+            if getattr(self, name) and not task.plain_sum:
                 raise InputError(f"evaluation.{name} requires add without a modulus, not {task}")

@@ -1,6 +1,7 @@
 """Greedy decoding: what a model answers when it reads its own answer back, and how such answers fail.
 
 >>> from lengthwise.model.config import ModelConfig
+>>> from lengthwise.model.gpt import GPT
 >>> model = GPT(ModelConfig.named("nano"), "learned", vocabulary=16, positions_count=8, seeds=[1]).eval()
 >>> prompt = torch.tensor([[[13, 1, 10, 2, 11]]])  # one member, one problem, five tokens: [bos]1+2=
 >>> reading = Reading(prompt, torch.arange(8).view(1, 1, 8), steps=3, lengths=torch.tensor([[5]]))
@@ -19,8 +20,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from lengthwise.evaluation.problems import Pair, Subject
-from lengthwise.model.gpt import GPT
+from lengthwise.evaluation.problems import Model, Pair, Subject
 from lengthwise.tokens.layouts.layout import C, Layout, Tokens, Vocabulary
 
 NO_TOKEN = -1
@@ -58,7 +58,7 @@ class Reading(NamedTuple):
         )
 
 
-def greedy(model: GPT, reading: Reading, end: int = NO_TOKEN) -> Tensor:
+def greedy(model: Model, reading: Reading, end: int = NO_TOKEN) -> Tensor:
     """The most likely next tokens, one after another: ids [M, N, steps].
 
     Once all answers hold the token `end`, which no prompt does, nothing more is written, and the rest is that
@@ -77,7 +77,7 @@ def greedy(model: GPT, reading: Reading, end: int = NO_TOKEN) -> Tensor:
 
 
 @torch.no_grad()
-def write(model: GPT, reading: Reading) -> Iterator[tuple[Tensor, Tensor]]:
+def write(model: Model, reading: Reading) -> Iterator[tuple[Tensor, Tensor]]:
     """Read the prompts and write answers: logits [M, N, 1, V] and the token taken [M, N, 1], one by one.
 
     Prompts of different lengths start together, and those that are longer read their own tokens for a while

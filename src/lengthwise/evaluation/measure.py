@@ -243,7 +243,7 @@ def _outside(make: partial[Record], totals: Totals, support: Tensor) -> Iterator
 def _support(task: Task, train: Domain, width: int, vocabulary: int) -> Tensor:
     """[A, V] Which digits training shows at each answer position; all tokens where that is all or unknown."""
     allowed = torch.ones(width, vocabulary, dtype=torch.bool)
-    if task.operation != "add":
+    if not task.op.has_carries:
         return allowed
     shown = {row.position: row.outputs for row in coverage(task, train)}
     for position in range(1, width + 1):

@@ -10,14 +10,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
-from lengthwise.model.gpt import GPT
 from lengthwise.model.positions.encoding import Encoding, number_tokens
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.config import DataConfig
@@ -41,11 +40,27 @@ X_DIGIT = 33
 """The digit x of bases above this; in others it is a sign of multiplication."""
 
 
+class Model(Protocol):
+    """Ids in, logits out: all that exact match and decoding need of a model. A `GPT` is one, and `Single` makes
+    one of any module. A model of prompts and text is a `TextModel` instead."""
+
+    training: bool
+
+    def __call__(self, ids: Tensor, positions: Tensor, *, tail: int | None = None, cache: Any = None) -> Tensor:
+        """Logits [M, N, T, V] of ids [M, N, T], or of the last `tail` alone; with a cache, ids continue what it
+        has read."""
+        ...
+
+    def cache(self, batch: int, length: int) -> Any:
+        """An empty cache for `batch` sequences of up to `length` tokens."""
+        ...
+
+
 @dataclass(frozen=True)
 class Subject:
     """A model, which is a stack of members, with the layout and the encoding that it reads problems with."""
 
-    model: GPT
+    model: Model
     layout: Layout
     encoding: Encoding
 
@@ -167,14 +182,17 @@ def read_problem(text: str, task: Task) -> tuple[int, int]:
 
     >>> read_problem("12 + 345", Task.parse("add")), read_problem("12x3", Task.parse("mul"))
     ((12, 345), (12, 3))
+    >>> read_problem("9 − 4", Task.parse("sub"))
+    (9, 4)
     >>> read_problem("0012+0345=75300;", Task.parse("add"))
     (12, 345)
     """
-    signs, asked = "+*×" if task.base > X_DIGIT else "+*×x", text.strip()
-    match = re.fullmatch(rf"([0-9A-Za-z]+)\s*([{signs},\s])\s*([0-9A-Za-z]+)\s*(?:=\s*([0-9A-Za-z]*);?)?", asked)
+    own, asked = [task.symbol, *task.op.signs], text.strip()
+    sign = rf"{'|'.join(map(re.escape, own))}|[^\w=;]" + ("" if task.base > X_DIGIT else "|x")
+    match = re.fullmatch(rf"([0-9A-Za-z]+)\s*({sign})\s*([0-9A-Za-z]+)\s*(?:=\s*([0-9A-Za-z]*);?)?", asked)
     if match is None:
         raise InputError(f"cannot read problem {asked!r} (two numbers, as in '345 {task.symbol} 12')")
-    if match[2] in signs and (match[2] == "+") != (task.symbol == "+"):
+    if match[2] not in own and match[2] != "," and not match[2].isspace():
         raise InputError(f"problem {asked!r} has another sign than the task's {task.symbol!r}")
     try:
         given = [match[4], match[4][::-1]] if match[4] else []

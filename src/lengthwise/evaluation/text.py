@@ -182,7 +182,7 @@ def candidates(task: Task, longest: int) -> list[Hypothesis]:
     """Truth, then the task on the last digits, through windows, on the first digits and on folded ones."""
     kinds = (
         ("truncated", "windowed", "leading", "folded")
-        if task.operation == "add"
+        if task.op.has_carries
         else ("truncated", "leading", "folded")
     )
     return [TRUTH, *(Hypothesis(kind, size) for kind in kinds for size in pair_lengths(longest))]
@@ -208,7 +208,7 @@ def _groups(task: Task, found: Sequence[Answered], pairs: list[tuple[int, int]])
     index = torch.arange(len(pairs))
     sizes = [len(answered.pairs) for answered in found]
     yield from ((answered.problems.name, part) for answered, part in zip(found, index.split(sizes), strict=True))
-    if task.operation == "add":
+    if task.op.has_carries:
         width = max(answered.problems.a.shape[-1] for answered in found)
         a, b = (from_ints(list(numbers), width, task.base) for numbers in zip(*pairs, strict=True))
         chains = longest_chain(a, b, task.base)

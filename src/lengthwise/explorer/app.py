@@ -70,6 +70,15 @@ def create_app(roots: Sequence[Path], host: str = "127.0.0.1") -> FastAPI:
 def predict_routes(workers: Workers) -> APIRouter:
     router = APIRouter(tags=["predict"])
 
+    @router.get("/api/choices")
+    def choices(query: NoParameters) -> Reply:
+        """The {"operations"}, {"encodings"} and {"layouts"} there are, those of installed packages included."""
+        from lengthwise.arithmetic import OPERATIONS
+        from lengthwise.theory.encodings import ENCODING_FACTS, LAYOUT_FACTS
+
+        tables = {"operations": OPERATIONS, "encodings": ENCODING_FACTS, "layouts": LAYOUT_FACTS}
+        return {kind: list(table.working()) for kind, table in tables.items()}
+
     @router.get("/api/check")
     async def check(request: Request, query: Annotated[queries.CheckQuery, Query()]) -> Reply:
         """Whether the other two would accept this, for a form that is being filled in. Never refuses:

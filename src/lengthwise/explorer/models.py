@@ -23,7 +23,8 @@ class ModelEntry(Entry):
     """A model that can be asked."""
 
     shipped: bool
-    symbol: str = ""
+    operation: str = ""
+    sign: str = ""
     trained_lengths: tuple[tuple[int, int], tuple[int, int]] = ((0, 0), (0, 0))
     """The fewest and the most digits of a in training, and those of b."""
     operand_digits: int = 0
@@ -47,7 +48,8 @@ def describe(name: str, path: Path) -> ModelEntry:
             name=name,
             shipped=shipped,
             **setting(view),
-            symbol=view.task.symbol,
+            operation=view.task.op.noun,
+            sign=view.task.op.sign,
             trained_lengths=view.train.operand_lengths,
             operand_digits=config.operand_width,
             headline=headline(rule.hypothesis(case), rule.generalizes),

@@ -53,7 +53,7 @@ def explain(*, a: str, b: str, draw: int, **setting: str) -> dict[str, Any]:
     hypothesis = rule.hypothesis(case)
     return {
         "task": str(case.task),
-        "symbol": case.task.symbol,
+        "sign": case.task.op.sign,
         "base": case.task.base,
         "train": str(case.train),
         "trained_length": case.n,
@@ -100,7 +100,7 @@ def _read_task(operation: str, modulus: str, base: str) -> Task:
         task = Task.parse(operation or "add", _whole_number(base or "10", "base", MIN_BASE, MAX_BASE))
     if not modulus:
         return task
-    largest = MAX_PRODUCT_MODULUS if task.operation == "mul" else MAX_MODULUS
+    largest = MAX_MODULUS if task.op.has_carries else MAX_PRODUCT_MODULUS
     return replace(task, modulus=_whole_number(modulus, "modulus", 1, largest))
 
 

@@ -109,8 +109,10 @@ class SettingQuery(Query):
     """What a model learns, as it was typed. An empty text stands for the usual choice."""
 
     operation: Text = "add"
-    """add or mul."""
-    modulus: Text = Field(default="", description=f"1 to {MAX_MODULUS} (mul: {MAX_PRODUCT_MODULUS}); empty: none.")
+    """add, mul, sub, or an operation of an installed package."""
+    modulus: Text = Field(
+        default="", description=f"1 to {MAX_MODULUS} (add) or {MAX_PRODUCT_MODULUS}; empty: none."
+    )
     base: Text = Field(default="10", description=f"{MIN_BASE} to {MAX_BASE}.")
     train: Text = Field(default="D4", description=f"Training domain, D4 or D1..4, of up to {MAX_DIGITS} digits.")
     encoding: Text = "learned"

@@ -2,18 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, cast
-
-import torch
-from torch import Tensor
+from typing import Any
 
 from lengthwise.errors import InputError
 from lengthwise.interop.huggingface import LengthwiseConfig, LengthwiseForCausalLM, transformers
-from lengthwise.model.gpt import GPT
+from lengthwise.model.single import Single
 from lengthwise.records.files import read_json
 from lengthwise.records.folder import RunFolder
-from lengthwise.runs.build import build
+from lengthwise.runs.build import as_gpt, build
 from lengthwise.runs.config import read_config
 from lengthwise.runs.load import Run
 from lengthwise.runs.machine import choose_device
@@ -37,35 +35,8 @@ def exported_run(folder: Path, device: str = "auto") -> Run | None:
         return None
     config = read_config(own["config"], f"{folder}/config.json")
     stack = build([config], choose_device(device), [own["run"]])
-    model = cast(GPT, Logits(_load(transformers.AutoModelForCausalLM, folder).to(stack.device)))
-    return Run(RunFolder(folder), config, replace(stack, model=model), own["step"])
-
-
-class Logits:
-    """A Hugging Face model in place of a GPT, in scoring and in decoding. It numbers tokens by itself."""
-
-    training, members = False, 1
-
-    def __init__(self, model: Any) -> None:
-        self.model = model.eval()
-
-    @property
-    def device(self) -> torch.device:
-        return self.model.device
-
-    def cache(self, batch: int, length: int) -> list[Tensor]:
-        """All ids so far, which are read again."""
-        return []
-
-    @torch.no_grad()
-    def __call__(
-        self, ids: Tensor, positions: Tensor, *, tail: int | None = None, cache: list[Tensor] | None = None
-    ) -> Tensor:
-        count = tail or ids.shape[-1]
-        if cache is not None:
-            cache.append(ids)
-            ids = torch.cat(cache, -1)
-        return self.model(ids[0]).logits[None, :, -count:].float()
+    model = Single(_load(transformers.AutoModelForCausalLM, folder).to(stack.device), attrgetter("logits")).eval()
+    return Run(RunFolder(folder), config, replace(stack, model=as_gpt(model)), own["step"])
 
 
 class CausalLM:

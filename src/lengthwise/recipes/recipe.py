@@ -22,6 +22,7 @@ from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Measured, combined, judge, measured
 from lengthwise.records.view import RunView
 from lengthwise.runs.config import RunConfig
+from lengthwise.theory import operations
 from lengthwise.theory.predict import find_rule
 
 TUNING_SEED = 0
@@ -193,7 +194,7 @@ def as_predicted_where(wanted: Callable[[RunView], bool]) -> Decide:
 
 def modulus_divides(run: RunView) -> bool:
     """Whether the modulus divides base^n, n the longest length trained on."""
-    return run.spec.case(run.train).modulus_divides
+    return operations.modulus_divides(run.task, run.train.length)
 
 
 def agreements(run: RunView, reference: str = TRUTH) -> list[Measured]:

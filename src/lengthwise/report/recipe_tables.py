@@ -18,7 +18,6 @@ from lengthwise.report.collection import Collection
 from lengthwise.report.formats import TextTable, text_table
 from lengthwise.report.queries import THEORY, Point, Seeds, latest, rows_of
 from lengthwise.report.tables import short_percent
-from lengthwise.report.words import OPERATION_WORDS
 from lengthwise.theory.encodings import layout_facts
 
 STEPS = ("sums", "carries", "answer")
@@ -123,7 +122,7 @@ def modulus_words(task: Task) -> str:
     >>> modulus_words(Task.parse("add%100")), modulus_words(Task.parse("mul%100"))
     ('100', '100, products')
     """
-    return f"{task.modulus}" if task.operation == "add" else f"{task.modulus}, products"
+    return f"{task.modulus}" if task.op.has_carries else f"{task.modulus}, {task.op.answers}"
 
 
 def longer_products(collection: Collection, recipe: Recipe) -> TextTable | None:
@@ -261,7 +260,7 @@ def regularization_grid(collection: Collection, grid: Recipe, family: Recipe) ->
 
 
 def _family(task: Task) -> str:
-    return ("" if task.modulus is None else "modular-") + OPERATION_WORDS[task.operation].lower()
+    return ("" if task.modulus is None else "modular-") + task.op.noun.lower()
 
 
 def dropout_and_decay(view: RunView) -> tuple[float, float]:

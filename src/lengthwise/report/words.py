@@ -13,10 +13,7 @@ from lengthwise.theory.encodings import encoding_facts
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.predict import Prediction
 
-OPERATION_WORDS = {"add": "Addition", "mul": "Multiplication"}
-VERBS = {"add": "add", "mul": "multiply"}
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-SYMBOLS = {"add": "+", "mul": "×"}
 
 
 def task_words(task: Task, modulus: int | str | None = None) -> str:
@@ -25,9 +22,8 @@ def task_words(task: Task, modulus: int | str | None = None) -> str:
     >>> task_words(Task.parse("mul%51")), task_words(Task.parse("add%101", 6), "p")
     ('Multiplication modulo 51', 'Addition modulo p, base 6')
     """
-    operation = OPERATION_WORDS.get(task.operation, task.operation)
     of = "" if task.modulus is None else f" modulo {modulus or task.modulus}"
-    return operation + of + ("" if task.base == 10 else f", base {task.base}")
+    return task.op.noun + of + ("" if task.base == 10 else f", base {task.base}")
 
 
 def domain_words(domain: Domain) -> str:
@@ -82,8 +78,7 @@ def hypothesis_words(hypothesis: Hypothesis | None, task: Task) -> str:
     'it will add, modulo 9, the last 4 digits of each operand and ignore the others'
     """
     modulo = "" if task.modulus is None else f", modulo {task.modulus},"
-    verb = VERBS.get(task.operation, task.operation) + modulo
-    return _said("computes", _kind(hypothesis), hypothesis, verb=verb)
+    return _said("computes", _kind(hypothesis), hypothesis, verb=task.op.verb + modulo)
 
 
 def headline(hypothesis: Hypothesis | None, generalizes: bool | None) -> str:
@@ -135,7 +130,7 @@ def formula(hypothesis: Hypothesis | None, task: Task) -> str | None:
     if hypothesis.kind == "truncated":
         power = f"{task.base}{str(hypothesis.size).translate(SUPERSCRIPTS)}"
         a, b = f"(a mod {power})", f"(b mod {power})"
-    inner = f"{a} {SYMBOLS[task.operation]} {b}"
+    inner = task.op.formula(a, b)
     return inner if task.modulus is None else f"({inner}) mod {task.modulus}"
 
 

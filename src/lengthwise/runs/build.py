@@ -1,14 +1,18 @@
 """From configs to the objects they describe: layout, model, data; and which configs can train side by side."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
 
 import torch
+from torch import nn
 
+from lengthwise.errors import InputError
 from lengthwise.evaluation.problems import Drawing, Member, Subject
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import find_encoding
+from lengthwise.model.single import Single
 from lengthwise.runs.config import RunConfig
 from lengthwise.runs.machine import FLOAT, SMALLER_MODEL, parameter_count, refuse_beyond, training_memory
 from lengthwise.theory.encodings import layout_facts
@@ -26,6 +30,7 @@ from lengthwise.training.steps import Dropout, PlainSteps, Steps
 class Stack(Subject):
     """Runs that train and are measured as one program. Their configs differ in what `stack_key` leaves out."""
 
+    model: GPT
     configs: Sequence[RunConfig]
     names: Sequence[str]
 
@@ -60,8 +65,20 @@ class Stack(Subject):
         return Drawing(seeds, self.layout.operand_width, self.config.base, count, self.device)
 
 
-def build(configs: Sequence[RunConfig], device: torch.device, names: Sequence[str] | None = None) -> Stack:
-    """A stack with fresh weights; runs are called as their configs are unless they have other names."""
+Module = Callable[[int, int], nn.Module]
+"""A network of one's own, from the size of the vocabulary and the length of the longest sequence: ids [B, T] in,
+logits [B, T, V] out."""
+
+
+def build(
+    configs: Sequence[RunConfig],
+    device: torch.device,
+    names: Sequence[str] | None = None,
+    *,
+    module: Module | None = None,
+) -> Stack:
+    """A stack with fresh weights; runs are called as their configs are unless they have other names. A `module` of
+    one's own takes the place of the config's model."""
     first = configs[0]
     assert all(stack_key(config) == stack_key(first) for config in configs), "members of a stack differ"
     layout = evaluation_layout(first)
@@ -77,7 +94,17 @@ def build(configs: Sequence[RunConfig], device: torch.device, names: Sequence[st
     )
     model.encoding.check(needed)
     names = [config.name for config in configs] if names is None else names
-    return Stack(model.to(device), layout, model.encoding, configs, names)
+    stack = Stack(model.to(device), layout, model.encoding, configs, names)
+    if module is None:
+        return stack
+    if first.evaluation.anatomy is not None:
+        raise InputError("evaluation.anatomy looks into attention, which a module of one's own does not show")
+    return replace(stack, model=as_gpt(Single(module(len(layout.vocabulary), layout.length)).to(device)))
+
+
+def as_gpt(model: Single) -> GPT:
+    """For the type checker: it does all of what a GPT does here."""
+    return cast(GPT, model)
 
 
 def check_memory(configs: Sequence[RunConfig], device: torch.device) -> None:
@@ -96,7 +123,7 @@ def training_steps(stack: Stack, *, plain: bool = False) -> Steps:
     optimizer = Optimizer(model, [config.training for config in configs])
     keys = [derive(config.seed, "dropout") for config in configs]
     dropout = Dropout(keys, [config.model.dropout for config in configs], stack.device)
-    if plain or stack.device.type != "cuda":
+    if plain or stack.device.type != "cuda" or isinstance(model, Single):
         return PlainSteps(model, training_data(stack, batch), optimizer, batch, dropout)
     from lengthwise.training.graph import WINDOW, GraphSteps  # noqa: PLC0415 (needs a GPU)
 

@@ -29,7 +29,7 @@ class RunConfig(Config):
     """What to learn, where, with which positions, and how."""
 
     task: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TASK", help_behavior_hint="(required)")]
-    """Operation and modulus: add, mul, add%101, mul%150."""
+    """Operation and modulus: add, mul, sub, add%101, mul%150."""
 
     train: str = "D4"
     """Training domain: D4, B4, 40x2, D4+D5, 0.6*D6+0.4*D7, D1..4, 1..40x2, D4[lead>=6]."""

@@ -22,6 +22,7 @@ from lengthwise.records.files import fault_point, folder_lock
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.schema import Record
 from lengthwise.runs.build import (
+    Module,
     build,
     check_memory,
     fixed_set,
@@ -32,6 +33,7 @@ from lengthwise.runs.build import (
 )
 from lengthwise.runs.config import RunConfig, completed
 from lengthwise.runs.evaluate import Assessment, assess_held_out, training_accuracies
+from lengthwise.runs.load import OWN_MODULE, own_module
 from lengthwise.runs.machine import choose_device, environment, memory_errors_explained
 from lengthwise.runs.progress import Mirror, TrainingBar, check_mirror, open_mirrors
 from lengthwise.training.checkpoint import (
@@ -70,37 +72,56 @@ def train(
     device: str = "auto",
     mirror: str | None = None,
     console: Console | None = None,
+    module: Module | None = None,
 ) -> list[RunFolder]:
-    """Train runs, each into its folder under `out`. Finished ones are left alone, interrupted ones resume."""
+    """Train runs, each into its folder under `out`. Finished ones are left alone, interrupted ones resume.
+
+    A `module` of one's own trains in place of the config's model (docs/extend.md).
+    """
     configs = [config] if isinstance(config, RunConfig) else list(config)
     jobs = [Job(c, RunFolder(Path(out) / c.name)) for c in dict.fromkeys(configs)]
-    return train_jobs(jobs, device=device, mirror=mirror, console=console)
+    return train_jobs(jobs, device=device, mirror=mirror, console=console, module=module)
 
 
 def train_jobs(
-    jobs: Sequence[Job], *, device: str, mirror: str | None = None, console: Console | None = None
+    jobs: Sequence[Job],
+    *,
+    device: str,
+    mirror: str | None = None,
+    console: Console | None = None,
+    module: Module | None = None,
 ) -> list[RunFolder]:
     """Train runs, each into the folder that its job names."""
     where = choose_device(device)
     check_mirror(mirror)
     for job in jobs:
         check_encoding(job.config.model, job.config.encoding)
-    facts = environment(where)
+    own = {} if module is None else {OWN_MODULE: getattr(module, "__name__", type(module).__name__)}
+    facts = environment(where) | own
     new = [job for job in jobs if not job.folder.path.exists()]
     with stops_recorded(jobs), ExitStack() as locks:
         for job in jobs:
             RunFolder.claim(job.folder.path, job.config.model_dump(mode="json"), facts, completed)
+            check_module(job.folder, own.get(OWN_MODULE))
         unfinished = [job for job in jobs if job.folder.status() != "done"]
         for job in unfinished:
             locks.enter_context(folder_lock(job.folder.path))
         agree([job.folder.checkpoint_path for job in unfinished])
-        for members in stacks(unfinished):
+        for members in stacks(unfinished) if module is None else [[job] for job in unfinished]:
             with failures_recorded(members), memory_errors_explained(len(members)):
                 with new_folders_removed_on_error(job for job in members if job in new):
                     mirrors = open_mirrors(mirror, [job.folder for job in members])
-                    run = StackRun(members, where, mirrors, console or Console())
+                    run = StackRun(members, where, mirrors, console or Console(), module)
                 run.to_the_end()
     return [job.folder for job in jobs]
+
+
+def check_module(folder: RunFolder, module: str | None) -> None:
+    """Configs do not tell modules of one's own apart, so that a folder may be another one's."""
+    there = own_module(folder)
+    if there != module:
+        shown = [f"the module {name}" if name else "the config's own model" for name in (there, module)]
+        raise InputError(f"{folder.path} was started with {shown[0]}, not with {shown[1]}; try another --out")
 
 
 def stacks(jobs: Sequence[Job]) -> list[list[Job]]:
@@ -155,12 +176,17 @@ class StackRun:
     """One stack from where it stands to its end."""
 
     def __init__(
-        self, jobs: Sequence[Job], device: torch.device, mirrors: Sequence[Mirror], console: Console
+        self,
+        jobs: Sequence[Job],
+        device: torch.device,
+        mirrors: Sequence[Mirror],
+        console: Console,
+        module: Module | None = None,
     ) -> None:
         self.jobs, self.mirrors, self.console = jobs, mirrors, console
         names = [job.folder.name for job in jobs]
         check_memory([job.config for job in jobs], device)
-        self.stack = build([job.config for job in jobs], device, names)
+        self.stack = build([job.config for job in jobs], device, names, module=module)
         self.assess = Assessment(self.stack)
         self.trainer = Trainer(self.stack.model, training_steps(self.stack), self.stack.config.training)
         self.fixed_sets = [fixed_set(job.config) for job in jobs]

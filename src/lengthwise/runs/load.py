@@ -8,7 +8,7 @@ from lengthwise.arithmetic import Domain, digit_count, pair_length
 from lengthwise.errors import InputError
 from lengthwise.evaluation.decode import decode
 from lengthwise.records.folder import RunFolder
-from lengthwise.runs.build import Stack, build
+from lengthwise.runs.build import Module, Stack, build
 from lengthwise.runs.config import RunConfig, read_config
 from lengthwise.runs.machine import choose_device
 from lengthwise.shipped import shipped_models
@@ -76,20 +76,34 @@ class Run:
         return Answer(a, b, answered, task(a, b), hypothesis, predicted)
 
 
-def load(path: Path | str, *, device: str = "auto") -> Run:
-    """The model of a run folder, from its last checkpoint, or a shipped one by its name."""
+def load(path: Path | str, *, device: str = "auto", module: Module | None = None) -> Run:
+    """The model of a run folder, from its last checkpoint, or a shipped one by its name. A run with a module of
+    one's own is loaded with what made that."""
     folder = _find_run(path)
     config = read_config(folder.config(), f"{folder.path}/config.json")
     checkpoint = folder.checkpoint_path
     if not has_checkpoint(checkpoint):
         raise InputError(f"{folder.path} has no checkpoint yet; train it first")
+    own = own_module(folder)
+    if own is not None and module is None:
+        raise InputError(f"{folder.path} has a module of its own; in Python, load(PATH, module={own}) opens it")
     state = load_state(checkpoint)
-    stack = build([config], choose_device(device), [folder.name])
+    stack = build([config], choose_device(device), [folder.name], module=module)
     tensors = load_tensors(checkpoint, state)
     weights = {k.removeprefix("model/"): v for k, v in tensors.items() if k.startswith("model/")}
     copy_into(dict(stack.model.state_dict()), weights, checkpoint)
     stack.model.eval()
     return Run(folder, config, stack, state.step)
+
+
+OWN_MODULE = "module"
+"""Where environment.json tells that a run has a module of its own."""
+
+
+def own_module(folder: RunFolder) -> str | None:
+    """The name of what made it; None where the model is the config's."""
+    facts = folder.environment()
+    return facts.get(OWN_MODULE) if isinstance(facts, dict) else None
 
 
 def _find_run(path: Path | str) -> RunFolder:

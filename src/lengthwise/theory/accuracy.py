@@ -17,16 +17,11 @@ from lengthwise.arithmetic import Domain, Part, Task
 from lengthwise.errors import InputError
 from lengthwise.theory.carries import count_shorter
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.residues import (
-    count_agreeing,
-    count_cancelling,
-    count_vanishing,
-    cut,
-    len_big,
-    open_modulus,
-)
+from lengthwise.theory.operations import OperationTheory, theory_of
+from lengthwise.theory.residues import cut, len_big
 
 MOST_RESIDUES = 20_000
+MOST_STEPS = MOST_RESIDUES**2
 """Products modulo p take q^2 steps, with q what is left of p: with this many about 15 seconds a domain."""
 
 
@@ -34,10 +29,16 @@ def within_reach(task: Task, hypothesis: Hypothesis) -> bool:
     """Whether `accuracy` answers, and in seconds."""
     if not hypothesis.is_counted(task):
         return False
-    if task.operation != "mul" or task.modulus is None or hypothesis.kind != "truncated":
-        return True
+    return steps_to_count(task, hypothesis) <= MOST_STEPS
+
+
+def steps_to_count(task: Task, hypothesis: Hypothesis) -> int:
+    """On one domain of longer operands."""
+    theory = theory_of(task)
+    if theory is None or hypothesis.kind != "truncated":
+        return 1
     assert hypothesis.size is not None
-    return open_modulus(task, hypothesis.size) <= MOST_RESIDUES
+    return theory.count_steps(task, hypothesis.size)
 
 
 def accuracy_json(accuracy: Fraction | None) -> dict[str, Any]:
@@ -62,31 +63,9 @@ def _count_right(task: Task, hypothesis: Hypothesis, part: Part) -> int:
     if hypothesis.kind == "windowed":
         # A digit goes wrong exactly where a carry has come through the whole window below it.
         return count_shorter(part, size)
-    return sum(_truncated_right(task, size, rows, columns) for rows, columns in part.rectangles)
-
-
-def _truncated_right(task: Task, size: int, rows: range, columns: range) -> int:
-    """Pairs of a rectangle that truncated operands answer right: what is lost is zero, or a multiple of p.
-
-    A sum loses the high parts, times base^n; a product that is zero loses nothing.
-    """
-    unit = task.base**size
-    (a_low, a_high), (b_low, b_high) = cut(rows, unit), cut(columns, unit)
-    rest = None if task.modulus is None else open_modulus(task, size)
-    if task.operation == "add":
-        # Without a modulus only zero will do, as with one that no sum reaches.
-        cancelling = count_cancelling(a_high, b_high, rest or a_high.stop + b_high.stop)
-        return cancelling * len_big(a_low) * len_big(b_low)
-    if rest is None:
-        both_whole = (0 in a_high) * (0 in b_high) * len_big(a_low) * len_big(b_low)
-        a_zero = (0 in rows) * (len_big(b_high) - (0 in b_high)) * len_big(b_low)
-        b_zero = (0 in columns) * (len_big(a_high) - (0 in a_high)) * len_big(a_low)
-        return both_whole + a_zero + b_zero
-    if a_high == range(1):
-        return count_vanishing(a_low, b_high, rest) * unit
-    if b_high == range(1):
-        return count_vanishing(a_high, b_low, rest) * unit
-    return count_agreeing(a_high, b_high, unit, rest)
+    theory = theory_of(task)
+    assert theory is not None
+    return sum(theory.count_truncated(task, size, rows, columns) for rows, columns in part.rectangles)
 
 
 class TruncationError(NamedTuple):
@@ -99,23 +78,26 @@ class TruncationError(NamedTuple):
 def truncation_error(task: Task, digits: int, domain: Domain) -> TruncationError:
     """The error of `truncated:digits` without a modulus. It grows with a and with b, so it is least where both
     are; and a and b are independent within a rectangle, so its mean follows from theirs."""
-    if task.modulus is not None:
-        raise InputError(f"the size of an error is derived for tasks without a modulus, not for {task}")
+    theory = theory_of(task)
+    if task.modulus is not None or theory is None or theory.mean(Fraction(), Fraction()) is None:
+        raise InputError(
+            f"the size of an error is derived for sums and products without a modulus, not for {task}"
+        )
     unit = task.base**digits
     lowest = [(rows.start, columns.start) for part in domain.parts for rows, columns in part.rectangles]
     least = min(task(a, b) - task(a % unit, b % unit) for a, b in lowest)
-    return TruncationError(least, domain.mean(lambda part: _mean_error(task, unit, part)))
+    return TruncationError(least, domain.mean(lambda part: _mean_error(theory, unit, part)))
 
 
-def _mean_error(task: Task, unit: int, part: Part) -> Fraction:
+def _mean_error(theory: OperationTheory, unit: int, part: Part) -> Fraction:
     total = Fraction()
     for rows, columns in part.rectangles:
-        error = _of_means(task, rows, columns) - _of_means(task, cut(rows, unit)[0], cut(columns, unit)[0])
+        error = _mean_of(theory, rows, columns) - _mean_of(theory, cut(rows, unit)[0], cut(columns, unit)[0])
         total += len_big(rows) * len_big(columns) * error
     return total / part.size
 
 
-def _of_means(task: Task, rows: range, columns: range) -> Fraction:
-    """The mean of a sum is the sum of means, and so for products of independent numbers."""
-    a, b = (Fraction(interval.start + interval.stop - 1, 2) for interval in (rows, columns))
-    return a + b if task.operation == "add" else a * b
+def _mean_of(theory: OperationTheory, rows: range, columns: range) -> Fraction:
+    mean = theory.mean(*(Fraction(interval.start + interval.stop - 1, 2) for interval in (rows, columns)))
+    assert mean is not None
+    return mean

@@ -31,6 +31,7 @@ from lengthwise.arithmetic import Domain, Part, Task
 from lengthwise.errors import InputError
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.theory.hypotheses import Digit, View
+from lengthwise.theory.operations import theory_of
 
 Pairs = frozenset[tuple[int, int]]
 Digits = frozenset[int]
@@ -48,7 +49,7 @@ class PositionCoverage:
 
 def coverage(task: Task, domain: Domain) -> list[PositionCoverage]:
     """One entry for each position of the answer, and of the operands where these are longer."""
-    if task.operation != "add":
+    if not task.op.has_carries:
         raise InputError(f"coverage is derived for addition, with or without a modulus, not for {task}")
     positions = range(1, max(domain.length + 1, task.answer_digits(domain.length)) + 1)
     return [_position(task, domain, position) for position in positions]
@@ -72,7 +73,8 @@ def unseen_pairs(task: Task, train: Domain, test: Domain) -> list[UnseenPairs]:
     A sum combines the digits of a column. In a product every digit of a meets every digit of b, and a residue
     depends on all of them, so there all pairs of positions count. Digits above an operand's own are zeros.
     """
-    meet = _by_column if (task.operation, task.modulus) == ("add", None) else product
+    theory = theory_of(task)
+    meet = _by_column if theory is not None and theory.by_columns and task.modulus is None else product
     parts = (*train.parts, *test.parts)
     spans = _spans({length for part in parts for length in part.lengths}, train.length)
     found: list[UnseenPairs] = []

@@ -21,10 +21,8 @@ import numpy.typing as npt
 
 from lengthwise.arithmetic import Task
 from lengthwise.theory.hypotheses import Hypothesis
+from lengthwise.theory.operations import Matrix, theory_of
 from lengthwise.theory.residues import Residues
-
-Matrix = list[list[Fraction | None]]
-"""Row i - 1, column j - 1; None where the entry is not derived: digits of long products, large moduli."""
 
 ENUMERATED_PAIRS = 2**20
 """Pairs of operands that are looked at one by one."""
@@ -38,20 +36,17 @@ def dependence_matrix(task: Task, hypothesis: Hypothesis, length: int) -> Matrix
     """One row for each answer digit, one column for each digit of a."""
     hypothesis.check(task)
     rows, columns = range(task.answer_digits(length)), range(length)
-    if task.operation not in LARGEST_MODULUS or not hypothesis.is_counted(task):
-        return [[None for _ in columns] for _ in rows]
     used = length if hypothesis.kind != "truncated" else min(length, hypothesis.size or 0)
-    if task.modulus is not None:
-        cells = _modular(task, task.modulus, used)
-    elif task.operation == "mul":
-        cells = _product(task, used)
-    else:
-        cells = _sum(task.base, used, hypothesis.size if hypothesis.kind == "windowed" else None)
+    window = hypothesis.size if hypothesis.kind == "windowed" else None
+    theory = theory_of(task)
+    cells = None if theory is None else theory.dependence(task, used, window)
+    if cells is None or not hypothesis.is_counted(task):
+        return [[None for _ in columns] for _ in rows]
     # Operand digits that are not read change nothing, and answer digits that are never reached do not change.
     return [[cells[i][j] if i < len(cells) and j < used else Fraction() for j in columns] for i in rows]
 
 
-def _sum(base: int, length: int, window: int | None) -> Matrix:
+def sum_dependence(base: int, length: int, window: int | None) -> Matrix:
     def cell(i: int, j: int) -> Fraction | None:
         if i < j or (window is not None and j <= i - window):
             return Fraction()
@@ -60,12 +55,12 @@ def _sum(base: int, length: int, window: int | None) -> Matrix:
     return [[cell(i, j) for j in range(1, length + 1)] for i in range(1, length + 2)]
 
 
-def _product(task: Task, length: int) -> Matrix:
+def product_dependence(base: int, length: int) -> Matrix:
     """Rows whose digits are few enough are enumerated; above them only what is zero is known."""
     low = length
-    while task.base ** (2 * low) > ENUMERATED_PAIRS:
+    while base ** (2 * low) > ENUMERATED_PAIRS:
         low -= 1
-    known = _enumerated_product(task.base, low)
+    known = _enumerated_product(base, low)
     if low == length:
         return known
     above = range(low + 1, 2 * length + 1)
@@ -93,7 +88,8 @@ def _share_changed(answers: Integers, numbers: Integers, base: int, j: int) -> F
     return Fraction(changed, answers.size * (base - 1))
 
 
-def _modular(task: Task, modulus: int, length: int) -> Matrix:
+def modular_dependence(task: Task, modulus: int, length: int) -> Matrix:
+    """Of sums and products modulo p."""
     rows = task.answer_digits(length)
     if modulus > LARGEST_MODULUS[task.operation]:
         return [[None] * length for _ in range(rows)]
@@ -105,7 +101,7 @@ def _modular_column(task: Task, modulus: int, length: int, j: int) -> list[Fract
     """Over the residue of what stays and all pairs of digits that j may have before and after."""
     base, place = task.base, task.base ** (j - 1)
     stays = [k for k in range(length) if k != j - 1]
-    adds = task.operation == "add"
+    adds = task.op.has_carries
     counts = _digit_sums([*stays, *range(length)] if adds else stays, base, modulus)
     other = Residues(modulus, 0, 0, 1) if adds else Residues.of(range(base**length), modulus)
     total = sum(counts) * (base**length if not adds else 1) * (base * (base - 1) // 2)

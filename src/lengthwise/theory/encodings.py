@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from lengthwise.arithmetic import Task
 from lengthwise.errors import InputError
+from lengthwise.registry import Registry
 
 
 class LayoutFacts(NamedTuple):
@@ -21,17 +22,23 @@ class LayoutFacts(NamedTuple):
     """Digit i of a, b and c stand at the same distances for every i."""
     lowest_first: bool = True
     """Answers are written from the lowest digit on, so that each carry can be read off the digit before."""
+    implementation: str = ""
+    """Of an installed package's, the place of the function that builds it: `package.module:name`."""
 
 
-LAYOUT_FACTS: dict[str, LayoutFacts] = {
-    "padded": LayoutFacts(fixed_width=True),
-    "aligned": LayoutFacts(fixed_width=True, digits_aligned=True),
-    "descending": LayoutFacts(fixed_width=True, digits_aligned=True, lowest_first=False),
-    "reversed": LayoutFacts(fixed_width=False),
-    "level": LayoutFacts(fixed_width=False, levels_answers=True),
-    "plain": LayoutFacts(fixed_width=False, tells_significance=False, lowest_first=False),
-    "scratchpad": LayoutFacts(fixed_width=True, with_steps=True, modular=False),
-}
+LAYOUT_FACTS: Registry[LayoutFacts] = Registry(
+    "layouts",
+    {
+        "padded": LayoutFacts(fixed_width=True),
+        "aligned": LayoutFacts(fixed_width=True, digits_aligned=True),
+        "descending": LayoutFacts(fixed_width=True, digits_aligned=True, lowest_first=False),
+        "reversed": LayoutFacts(fixed_width=False),
+        "level": LayoutFacts(fixed_width=False, levels_answers=True),
+        "plain": LayoutFacts(fixed_width=False, tells_significance=False, lowest_first=False),
+        "scratchpad": LayoutFacts(fixed_width=True, with_steps=True, modular=False),
+    },
+    kind=LayoutFacts,
+)
 
 ABSOLUTE, RELATIVE = "absolute", "relative"
 
@@ -42,20 +49,26 @@ class EncodingFacts(NamedTuple):
     family: str | None
     layout: str
     couples_digits: bool = False
+    implementation: str = ""
+    """Of an installed package's, the place of its class: `package.module:Name`."""
 
 
-ENCODING_FACTS: dict[str, EncodingFacts] = {
-    "none": EncodingFacts(None, "padded"),
-    "learned": EncodingFacts(ABSOLUTE, "padded"),
-    "sinusoidal": EncodingFacts(ABSOLUTE, "padded"),
-    "rotary": EncodingFacts(RELATIVE, "aligned"),
-    "alibi": EncodingFacts(RELATIVE, "aligned"),
-    "t5": EncodingFacts(RELATIVE, "aligned"),
-    "shaw": EncodingFacts(RELATIVE, "aligned"),
-    "fire": EncodingFacts(RELATIVE, "aligned"),
-    "abacus": EncodingFacts(RELATIVE, "reversed", couples_digits=True),
-    "coupled": EncodingFacts(RELATIVE, "padded", couples_digits=True),
-}
+ENCODING_FACTS: Registry[EncodingFacts] = Registry(
+    "encodings",
+    {
+        "none": EncodingFacts(None, "padded"),
+        "learned": EncodingFacts(ABSOLUTE, "padded"),
+        "sinusoidal": EncodingFacts(ABSOLUTE, "padded"),
+        "rotary": EncodingFacts(RELATIVE, "aligned"),
+        "alibi": EncodingFacts(RELATIVE, "aligned"),
+        "t5": EncodingFacts(RELATIVE, "aligned"),
+        "shaw": EncodingFacts(RELATIVE, "aligned"),
+        "fire": EncodingFacts(RELATIVE, "aligned"),
+        "abacus": EncodingFacts(RELATIVE, "reversed", couples_digits=True),
+        "coupled": EncodingFacts(RELATIVE, "padded", couples_digits=True),
+    },
+    kind=EncodingFacts,
+)
 
 RANDOMIZED = "randomized:"
 
@@ -85,10 +98,10 @@ def check_layout(name: str, task: Task, encoding: str) -> str:
     """Refuse a layout that does not exist, or not for this task or encoding."""
     facts = layout_facts(name)
     if task.modulus is not None and not facts.modular:
-        fitting = ", ".join(other for other, own in LAYOUT_FACTS.items() if own.modular)
+        fitting = ", ".join(other for other, own in LAYOUT_FACTS.working().items() if own.modular)
         raise InputError(f"layout {name!r} does not go with {task} (choose from {fitting})")
     if encoding_facts(encoding).couples_digits and not facts.tells_significance:
-        fitting = ", ".join(other for other, own in LAYOUT_FACTS.items() if own.tells_significance)
+        fitting = ", ".join(other for other, own in LAYOUT_FACTS.working().items() if own.tells_significance)
         raise InputError(
             f"layout {name!r} does not go with encoding {encoding!r}, which needs the significance of a digit "
             f"when it is written (choose from {fitting})"

@@ -79,15 +79,15 @@ class Hypothesis:
 
     def check(self, task: Task) -> None:
         """Refuse a task this hypothesis says nothing about."""
-        if self.kind == "windowed" and task.operation != "add":
+        if self.kind == "windowed" and not task.op.has_carries:
             raise InputError(f"{self} is defined for sums alone, not for {task}")
-        if self.kind == "local" and (task.operation, task.modulus) != ("add", None):
+        if self.kind == "local" and not task.plain_sum:
             raise InputError(f"{self} is defined for sums without a modulus, not for {task}")
 
     def is_counted(self, task: Task) -> bool:
         """Whether theory has its exact accuracy; a candidate that no rule predicts has none."""
         if self.kind == "truncated":
-            return task.operation in ("add", "mul")
+            return task.op.theory is not None
         return self.kind in ("truth", "local") or (self.kind == "windowed" and task.modulus is None)
 
 

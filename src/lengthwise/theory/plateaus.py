@@ -63,12 +63,12 @@ def plateaus(task: Task, domain: Domain) -> list[Plateau]:
 
 
 def _check(task: Task, domain: Domain) -> None:
-    if task.modulus is None and task.operation != "add":
-        raise InputError(f"plateaus are derived for sums and for tasks with a modulus, not for {task}")
+    if task.operation not in MOST_RESIDUES or (task.modulus is None and not task.op.has_carries):
+        raise InputError(f"plateaus are derived for sums and for residues of sums and products, not for {task}")
     if domain.length > MOST_DIGITS:
         raise InputError(f"plateaus are counted for operands of up to {MOST_DIGITS} digits, not for {domain}")
     too_large = task.modulus is not None and task.modulus > MOST_RESIDUES[task.operation]
-    if too_large or (task.operation == "mul" and _steps(task, domain) > MOST_STEPS):
+    if too_large or (not task.op.has_carries and _steps(task, domain) > MOST_STEPS):
         raise InputError(f"the plateaus of {task} on {domain} would take too long; try a smaller modulus")
 
 
@@ -173,7 +173,7 @@ def _pieces(intervals: Sequence[range]) -> list[range]:
 
 def _class_modulus(task: Task, unit: int) -> int:
     """Low parts that are equal modulo this leave the same to be guessed: in a sum all do."""
-    if task.operation == "add":
+    if task.op.has_carries:
         return 1
     assert task.modulus is not None
     return task.modulus // gcd(task.modulus, unit)
@@ -215,7 +215,7 @@ many pairs of high parts lead to each answer."""
 
 
 def _outcomes(task: Task, sight: _Sight) -> Outcomes:
-    if task.operation == "mul":
+    if not task.op.has_carries:
         return _products(task, sight)
     table = _residue_sums if task.modulus is not None else _sums
     return iter([(0, [0], table(task, sight))])

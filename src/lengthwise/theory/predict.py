@@ -12,17 +12,16 @@ from typing import Any
 
 from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
 from lengthwise.errors import InputError
-from lengthwise.theory.accuracy import MOST_RESIDUES, accuracy, accuracy_json, within_reach
+from lengthwise.theory.accuracy import MOST_STEPS, accuracy, accuracy_json, steps_to_count, within_reach
 from lengthwise.theory.coverage import UnseenPairs, unseen_pairs
 from lengthwise.theory.encodings import check_layout, encoding_facts
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.plateaus import Plateau
 from lengthwise.theory.plateaus import plateaus as find_plateaus
-from lengthwise.theory.residues import open_modulus
 from lengthwise.theory.rules import Case, Rule, find_rule, stated_accuracy
 
-MOST_STEPS = 100 * MOST_RESIDUES**2
-"""With so many a prediction takes about half an hour."""
+MOST_DOMAINS = 100
+"""As many that take `MOST_STEPS` each make a prediction of about half an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +126,12 @@ def predict(
 def _check_steps(task: Task, train: Domain, domains: Sequence[Domain], asked: Hypothesis | None) -> None:
     """Refuse what would take hours: products modulo p, on many lengths."""
     size = train.length if asked is None else asked.size
-    if task.operation != "mul" or task.modulus is None or size is None:
+    if size is None:
         return
-    residues = open_modulus(task, size)
+    steps = steps_to_count(task, Hypothesis("truncated", size))
     longer = sum(domain.length > size for domain in domains)
-    if residues <= MOST_RESIDUES and longer * residues**2 > MOST_STEPS:
-        most = MOST_STEPS // residues**2
+    most = MOST_DOMAINS * MOST_STEPS // steps
+    if steps <= MOST_STEPS and longer > most:
         raise InputError(
             f"{task} on {longer:,} test domains longer than {size} digits would take hours; try {most:,} of them "
             "or fewer, or a smaller modulus"

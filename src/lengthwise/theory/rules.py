@@ -17,6 +17,7 @@ from typing import Self
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.theory.encodings import ABSOLUTE, RELATIVE, encoding_facts, layout_facts
 from lengthwise.theory.hypotheses import LOCAL, TRUTH, Hypothesis
+from lengthwise.theory.operations import OperationTheory, theory_of
 from lengthwise.theory.residues import open_modulus
 
 
@@ -62,17 +63,18 @@ class Case:
         return any(part.length == self.n and part.lowest_leads == (0, 0) for part in self.train.parts)
 
     @property
-    def modulus_divides(self) -> bool:
-        modulus, base = self.task.modulus, self.task.base
-        return modulus is not None and base**self.n % modulus == 0
+    def theory(self) -> OperationTheory:
+        """What is known of the operation; the first rule leaves out those of which nothing is."""
+        assert self.task.op.theory is not None
+        return self.task.op.theory
+
+    @property
+    def last_digits_decide(self) -> bool:
+        return self.theory.last_digits_decide(self.task, self.n)
 
     @property
     def modulus_fits(self) -> bool:
         return self.task.modulus is None or self.task.modulus <= self.task.base**self.n
-
-    @property
-    def plain_addition(self) -> bool:
-        return (self.task.operation, self.task.modulus) == ("add", None)
 
     @property
     def digits_stand_alike(self) -> bool:
@@ -96,8 +98,8 @@ class Rule:
     """Other functions that fit the training data, each with the premise under which a model computes it."""
 
 
-def _long_enough(case: Case) -> bool:
-    return case.n >= 2
+def _within_paper(case: Case) -> bool:
+    return case.theory.in_paper and case.n >= 2
 
 
 def _truncated(case: Case) -> Hypothesis:
@@ -111,6 +113,10 @@ LOCAL_PREMISE = (
 
 # The first row that applies decides. Theorem numbers are the paper's.
 RULES: tuple[Rule, ...] = (
+    Rule(
+        applies=lambda c: theory_of(c.task) is None,
+        why=lambda c: f"no prediction: no theory of {c.task.operation} is known here",
+    ),
     Rule(
         applies=lambda c: c.family is None,
         why=lambda c: f"no theorem speaks of {c.encoding} positions, only of absolute and relative ones",
@@ -141,12 +147,21 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        applies=lambda c: c.modulus_divides,
+        applies=lambda c: c.family == RELATIVE and not c.theory.in_paper and c.in_distribution,
+        hypothesis=lambda c: TRUTH,
+        why=lambda c: f"in distribution: {c.test} is what the model was trained on",
+    ),
+    Rule(
+        applies=lambda c: c.family == RELATIVE and not c.theory.in_paper,
+        why=lambda c: f"no prediction for {c.task} with relative positions: {c.theory.relative}",
+    ),
+    Rule(
+        applies=lambda c: c.last_digits_decide,
         hypothesis=lambda c: _truncated(c) if c.family == ABSOLUTE else TRUTH,
         generalizes=True,
-        within_theorem=_long_enough,
+        within_theorem=_within_paper,
         why=lambda c: (
-            f"Theorem {4 if c.task.operation == 'add' else 7}: {c.task.modulus} divides {c.task.base}^{c.n}, "
+            f"{c.theory.argument(c.task, c.n)}: {c.task.modulus} divides {c.task.base}^{c.n}, "
             f"so digits above the {c.n} trained ones never matter"
         ),
     ),
@@ -154,31 +169,31 @@ RULES: tuple[Rule, ...] = (
         applies=lambda c: c.family == ABSOLUTE,
         hypothesis=_truncated,
         generalizes=False,
-        within_theorem=lambda c: _long_enough(c) and c.modulus_fits,
+        within_theorem=lambda c: _within_paper(c) and c.modulus_fits,
         why=lambda c: (
-            f"{_absolute_theorem(c.task)}: with absolute positions, digits above position {c.n} were always "
+            f"{c.theory.argument(c.task, c.n)}: with absolute positions, digits above position {c.n} were always "
             f"zero in training, so the model ignores them and computes on the last {c.n} digits"
         ),
     ),
     Rule(
-        applies=lambda c: c.plain_addition and not c.digits_stand_alike,
+        applies=lambda c: c.task.plain_sum and not c.digits_stand_alike,
         why=lambda c: (
             "Theorem 3 needs digit i of a, b and c at the same distances for every i; "
             f"in the {c.layout} layout {c.encoding} positions do not see that"
         ),
     ),
     Rule(
-        applies=lambda c: c.plain_addition and not c.upward,
+        applies=lambda c: c.task.plain_sum and not c.upward,
         hypothesis=lambda c: TRUTH,
         generalizes=True,
-        within_theorem=_long_enough,
+        within_theorem=_within_paper,
         why=lambda c: f"Theorem 3: carries of up to {c.n} columns were seen in training",
     ),
     Rule(
-        applies=lambda c: c.plain_addition,
+        applies=lambda c: c.task.plain_sum,
         hypothesis=lambda c: Hypothesis("windowed", c.n + 1),
         generalizes=True,
-        within_theorem=_long_enough,
+        within_theorem=_within_paper,
         why=lambda c: (
             f"Theorem 3: with relative positions every digit is computed as position {c.n + 1} was in "
             f"training, from its own column and the {c.n} below it; longer carry chains are lost"
@@ -189,7 +204,7 @@ RULES: tuple[Rule, ...] = (
         applies=lambda c: c.family == RELATIVE and not c.upward,
         hypothesis=lambda c: TRUTH,
         generalizes=False,
-        within_theorem=lambda c: c.in_distribution and _long_enough(c),
+        within_theorem=lambda c: c.in_distribution and _within_paper(c),
         why=lambda c: f"{c.task} up to the {c.n} digits trained on: the model has what it needs",
     ),
     Rule(
@@ -201,12 +216,6 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
 )
-
-
-def _absolute_theorem(task: Task) -> str:
-    if task.operation == "add":
-        return "Theorem 1 and Corollary 2" if task.modulus is None else "Theorem 5"
-    return "Theorem 6" if task.modulus is None else "Theorem 7"
 
 
 def find_rule(case: Case) -> Rule:
@@ -243,13 +252,14 @@ def stated_accuracy(case: Case) -> Fraction | None:
     """The accuracy that the paper's statements give on the test domain: an approximation, kept beside the exact
     one. None where it gives no formula."""
     task, test = case.task, case.test
-    if not case.meets_assumption:
+    theory = theory_of(task)
+    if theory is None or not theory.in_paper or not case.meets_assumption:
         return None
-    if not case.upward or case.modulus_divides:
+    if not case.upward or case.last_digits_decide:
         return Fraction(1)
     if case.family == RELATIVE:
-        return 1 - window_bound(task.base, case.n) if case.plain_addition else None
-    if task.operation != "add":
+        return 1 - window_bound(task.base, case.n) if task.plain_sum else None
+    if not task.op.has_carries:
         return None
     if task.modulus is None:
         # Each point above n is wrong, so only a mixture's share up to n is right.

@@ -17,7 +17,7 @@ Shapes: n, m digits of an operand, A of an answer; ... any leading dims, later [
 A number is an int8 tensor [..., n], least significant digit first, in a base of 2 to 36.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -179,8 +179,16 @@ def split(values: Tensor, base: int, width: int) -> Tensor:
     return (values // _places(base, width, values.device) % base).to(torch.int8)
 
 
-DIGITWISE: dict[str, Callable[[Tensor, Tensor, int], Tensor]] = {"add": add, "mul": multiply}
-"""The operations of `arithmetic.OPERATIONS` on digits (a, b, base) -> c; a user's own joins both tables."""
+def operate(task: Task, a: Tensor, b: Tensor) -> Tensor:
+    """The operation of a task, without its modulus, on digits: by its own form, or through integers."""
+    digits = task.op.digits(a, b, task.base)
+    if digits is not None:
+        return digits
+    if a.is_cuda:
+        raise InputError(f"operation {task.operation!r} has no form on digits, which a GPU requires; try a CPU")
+    pairs = zip(to_ints(a, task.base), to_ints(b, task.base), strict=True)
+    width = task.op.answer_digits(a.shape[-1], b.shape[-1])
+    return from_ints([task.op.compute(*pair) for pair in pairs], width, task.base).view(*a.shape[:-1], width)
 
 
 class Answers:
@@ -192,8 +200,9 @@ class Answers:
     def __init__(self, tasks: Sequence[Task], answer_width: int, device: torch.device | str = "cpu") -> None:
         assert len({task.base for task in tasks}) == 1
         for task in tasks:
-            _check(task)
             assert task.modulus is None or task.answer_digits(1) <= answer_width
+            if task.modulus is not None:
+                check_modulus(task.modulus)
         self.tasks, self.base, self.answer_width = tuple(tasks), tasks[0].base, answer_width
         self.members = _members_by_operation(tasks, device)
         moduli = [task.modulus for task in tasks]
@@ -216,21 +225,12 @@ class Answers:
 
     def _operate(self, a: Tensor, b: Tensor) -> Tensor:
         """Every operation present is computed for all members; each member then takes its own."""
-        results = {name: DIGITWISE[name](a, b, self.base) for name in self.members}
+        results = {name: operate(Task(name, base=self.base), a, b) for name in self.members}
         width = max(result.shape[-1] for result in results.values())
         first, *others = (resize(result, width) for result in results.values())
         for result, members in zip(others, list(self.members.values())[1:], strict=True):
             first = torch.where(members, result, first)
         return first
-
-
-def _check(task: Task) -> None:
-    if task.operation not in DIGITWISE:
-        raise InputError(
-            f"operation {task.operation!r} has no form on digits (choose from {', '.join(DIGITWISE)})"
-        )
-    if task.modulus is not None:
-        check_modulus(task.modulus)
 
 
 def _members_by_operation(tasks: Sequence[Task], device: torch.device | str) -> dict[str, Tensor]:

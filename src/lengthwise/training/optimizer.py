@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from lengthwise.errors import InputError
 from lengthwise.model.layers import Linear
 from lengthwise.training.config import TrainingConfig
 
@@ -43,11 +44,11 @@ class FlatGroup:
     def __init__(self, named: Sequence[tuple[str, nn.Parameter]], maps: Mapping[nn.Parameter, int]) -> None:
         self.parameters = [parameter for _, parameter in named]
         self.entries = [FlatParameter(name, tuple(p.shape[1:]), p[0].numel(), maps.get(p, 1)) for name, p in named]
-        self.values = torch.cat([p.detach().flatten(1) for p in self.parameters], dim=1)
+        self.values = _joined([p.detach().flatten(1) for p in self.parameters])
         for parameter, view in zip(self.parameters, self.views(self.values), strict=True):
             parameter.data = view
-        decays = [torch.full((p[0].numel(),), float(_is_matrix(p))) for p in self.parameters]
-        self.decays = torch.cat(decays).to(self.values.device)
+        decays = [torch.full((1, p[0].numel()), float(_is_matrix(p))) for p in self.parameters]
+        self.decays = _joined(decays)[0].to(self.values.device)
         """[N] 1 for what weight decay shrinks; biases and scales of norms, [M, 1, C], stay."""
 
     def views(self, flat: Tensor) -> list[Tensor]:
@@ -61,11 +62,17 @@ class FlatGroup:
     def take_gradient(self) -> Tensor:
         """The parameters' gradients as one tensor [M, N], taken away from them."""
         gradients: list[Tensor] = []
-        for parameter in self.parameters:
-            assert parameter.grad is not None, "a parameter took no part in the loss"
+        for entry, parameter in zip(self.entries, self.parameters, strict=True):
+            if parameter.grad is None:
+                raise InputError(f"parameter {entry.name} takes no part in the loss")
             gradients.append(parameter.grad.flatten(1))
             parameter.grad = None
-        return torch.cat(gradients, dim=1)
+        return _joined(gradients)
+
+
+def _joined(pieces: list[Tensor]) -> Tensor:
+    """[M, N]; of a module of one's own no parameter is known to be a matrix inside a block."""
+    return torch.cat(pieces, dim=1) if pieces else torch.zeros(1, 0)
 
 
 def flatten(model: nn.Module) -> tuple[FlatGroup, FlatGroup]:
@@ -94,7 +101,7 @@ class Optimizer:
         self.rates = self._column([c.learning_rate for c in configs])
         self.muon_rates = self._column([c.muon_learning_rate for c in configs])
         self.decays = self._column([c.weight_decay for c in configs])
-        self.uses_muon = config.optimizer == "muon"
+        self.uses_muon = config.optimizer == "muon" and bool(self.matrices.entries)
         self.means = [torch.zeros_like(group.values) for group in self.groups]  # Muon's momentum is one too
         self.squares = [torch.zeros_like(group.values) for group in self.adamw_groups]
         self.alive = torch.ones(len(self.others.values), 1, device=self.others.values.device)
@@ -105,7 +112,7 @@ class Optimizer:
 
     @property
     def groups(self) -> list[FlatGroup]:
-        return [self.others, self.matrices]
+        return [group for group in (self.others, self.matrices) if group.entries]
 
     @property
     def adamw_groups(self) -> list[FlatGroup]:

@@ -28,7 +28,7 @@ export class AnswerSheet {
 
   rows() {
     const [ofA, ofB] = this.model.trained_lengths,
-      sign = this.model.symbol === "*" ? "×" : "+";
+      { sign } = this.model;
     const waiting = this.waiting ? [h("span", { class: "note", role: "status" }, this.waiting)] : [];
     const rows = [
       { label: "", long: "first", cells: operand(this.a, ofA), spoken: this.a },

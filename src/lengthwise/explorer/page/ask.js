@@ -81,14 +81,13 @@ function describe() {
   clearErrors(form);
   $("#model-about").replaceChildren();
   if (!model) return;
-  const does = model.task.startsWith("mul") ? "multiplies" : "adds";
   const modulus = model.task.split("%")[1];
-  $("#ask-symbol").textContent = model.symbol === "*" ? "×" : "+";
+  $("#ask-symbol").textContent = model.sign ?? "";
   $("#model-about").replaceChildren(
     ...(model.error
       ? []
       : [
-          `It ${does}${modulus ? ` modulo ${modulus}` : ""} in base ${model.base}. ${training(model)}, it accepts up to ${model.operand_digits}. `,
+          `${model.operation}${modulus ? ` modulo ${modulus}` : ""} in base ${model.base}. ${training(model)}, it accepts up to ${model.operand_digits}. `,
           h("strong", {}, "Theory: "),
           model.headline,
         ]),
@@ -96,10 +95,10 @@ function describe() {
   if (model.error) showError(form, "model", model.error);
 }
 
-function training({ task, trained_lengths: lengths }) {
+function training({ trained_lengths: lengths }) {
   const [a, b] = lengths.map(([fewest, most]) => `${fewest === most ? "exactly" : "up to"} ${most}`);
   const numbers = `Trained on numbers of ${a} digits`;
-  return a === b ? numbers : `${numbers} ${task.startsWith("mul") ? "by" : "and"} numbers of ${b}`;
+  return a === b ? numbers : `${numbers} and numbers of ${b}`;
 }
 
 // Somewhat longer than trained; where one operand is always short, the other alone.

@@ -28,10 +28,9 @@ function exampleField(name, label) {
   );
 }
 
-export function showExample({ example, trained_length: trained, symbol, task }) {
+export function showExample({ example, trained_length: trained, sign, task }) {
   for (const name of ["a", "b"]) exampleForm.elements[name].placeholder = example[name];
-  const sign = symbol === "*" ? "×" : symbol,
-    modulus = task.split("%")[1];
+  const modulus = task.split("%")[1];
   const longer = Math.max(example.a.length, example.b.length) > trained;
   const rows = [
     row("", operand(example.a, [1, trained]), example.a),

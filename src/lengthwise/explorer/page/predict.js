@@ -25,6 +25,8 @@ const PAUSE = 120,
   PATIENCE = 250;
 
 const form = $("#predict-form");
+// What installed packages bring joins the choices of the form.
+const offered = getJson("/api/choices").then(offer, () => {});
 let current = new AbortController();
 let draw = 0;
 
@@ -41,7 +43,22 @@ exampleForm.addEventListener("input", afterPause(update, PAUSE));
 exampleForm.addEventListener("submit", (event) => event.preventDefault());
 $("button", exampleForm).addEventListener("click", another);
 
-export function enter(state) {
+function offer({ operations, encodings, layouts }) {
+  const missing = (name, values) => {
+    const choices = form.querySelectorAll(`[name=${name}] option, input[name=${name}]`);
+    const known = new Set([...choices].map((choice) => choice.value));
+    return values.filter((value) => !known.has(value));
+  };
+  for (const name of missing("operation", operations))
+    $(".segments", form).append(
+      h("label", {}, h("input", { type: "radio", name: "operation", value: name }), h("span", {}, name)),
+    );
+  for (const [field, names] of Object.entries({ encoding: encodings, layout: layouts }))
+    form.elements[field].append(...missing(field, names).map((name) => h("option", { value: name }, name)));
+}
+
+export async function enter(state) {
+  await offered;
   const wanted = Object.fromEntries(
     Object.keys(START).flatMap((key) => (state.has(key) ? [[key, state.get(key)]] : [])),
   );

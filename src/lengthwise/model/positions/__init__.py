@@ -19,19 +19,24 @@ from lengthwise.model.positions.shaw import Shaw
 from lengthwise.model.positions.sinusoidal import Sinusoidal
 from lengthwise.model.positions.t5 import T5
 from lengthwise.model.positions.table import TableEncoding
+from lengthwise.registry import Registry
 
-ENCODINGS: dict[str, type[Encoding]] = {
-    "none": NoPositions,
-    "learned": Learned,
-    "sinusoidal": Sinusoidal,
-    "rotary": Rotary,
-    "alibi": Alibi,
-    "t5": T5,
-    "shaw": Shaw,
-    "fire": Fire,
-    "abacus": Abacus,
-    "coupled": Coupled,
-}
+ENCODINGS: Registry[type[Encoding]] = Registry(
+    "encodings",
+    {
+        "none": NoPositions,
+        "learned": Learned,
+        "sinusoidal": Sinusoidal,
+        "rotary": Rotary,
+        "alibi": Alibi,
+        "t5": T5,
+        "shaw": Shaw,
+        "fire": Fire,
+        "abacus": Abacus,
+        "coupled": Coupled,
+    },
+    implementations=True,
+)
 
 
 def find_encoding(name: str) -> type[Encoding]:
@@ -44,7 +49,7 @@ def find_encoding(name: str) -> type[Encoding]:
     if not name.startswith(PREFIX):
         return kind
     if not issubclass(kind, IndexEncoding):
-        allowed = [PREFIX + n for n, k in ENCODINGS.items() if issubclass(k, IndexEncoding)]
+        allowed = [PREFIX + n for n, k in ENCODINGS.working().items() if issubclass(k, IndexEncoding)]
         raise InputError(f"{name!r} does not number tokens by index (choose from {', '.join(allowed)})")
     return randomized(kind)
 
@@ -52,5 +57,5 @@ def find_encoding(name: str) -> type[Encoding]:
 def check_encoding(config: ModelConfig, name: str) -> None:
     """Refuse an encoding that does not go with the model's options."""
     if config.position_waves and not issubclass(find_encoding(name), TableEncoding):
-        allowed = [known for known, kind in ENCODINGS.items() if issubclass(kind, TableEncoding)]
+        allowed = [known for known, kind in ENCODINGS.working().items() if issubclass(kind, TableEncoding)]
         raise InputError(f"position_waves does not go with encoding {name!r} (choose from {', '.join(allowed)})")

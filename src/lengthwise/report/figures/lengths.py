@@ -58,7 +58,6 @@ KINDS = {
 NAME_WIDTH = 18
 """Characters of a line: the name of an encoding that is longer goes on below, and leaves the panels their room."""
 
-ANSWERS = {"add": "sums", "mul": "products"}
 MAP_SIDE = 2.55
 """Inches, of a map of both lengths."""
 
@@ -250,7 +249,7 @@ def accuracy_far(views: Sequence[RunView]) -> Figure | None:
 
 def pair_map(views: Sequence[RunView]) -> Figure | None:
     """For each task a map over both operand lengths, the trained square outlined."""
-    named = grouped(views, lambda v: f"{ANSWERS[v.task.operation]}, trained on up to {v.train.length} digits")
+    named = grouped(views, lambda v: f"{v.task.op.answers}, trained on up to {v.train.length} digits")
     groups = {name: seeds for name, seeds in named.items() if by_lengths(seeds)}
     if not groups:
         return None

@@ -90,7 +90,7 @@ def digit_accuracy(views: Sequence[RunView]) -> Figure | None:
             draw_training(axes, found[name].get(digit, {}), colour, label=name)
             sample = mixtures(seeds.first)[0]
             hypothesis = seeds.first.spec.predicted_hypothesis(sample)
-            if str(seeds.first.task) == "add" and hypothesis is not None and hypothesis.kind != "windowed":
+            if seeds.first.task.plain_sum and hypothesis is not None and hypothesis.kind != "windowed":
                 end = float(100 * exact_digit_accuracy(hypothesis, sample, digit))
                 theory_line(axes, end, colour, "theory's end")
 

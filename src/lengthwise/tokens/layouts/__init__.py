@@ -23,19 +23,24 @@ from collections.abc import Callable
 
 from lengthwise.arithmetic import Task
 from lengthwise.errors import InputError
+from lengthwise.registry import Registry
 from lengthwise.tokens.layouts.fixed_width import aligned, descending, padded, scratchpad
 from lengthwise.tokens.layouts.layout import Layout
 from lengthwise.tokens.layouts.natural_length import all_reversed, level, plain
 
-LAYOUTS: dict[str, Callable[[Task, int, int], Layout]] = {
-    "padded": padded,
-    "aligned": aligned,
-    "descending": descending,
-    "reversed": all_reversed,
-    "level": level,
-    "plain": plain,
-    "scratchpad": scratchpad,
-}
+LAYOUTS: Registry[Callable[[Task, int, int], Layout]] = Registry(
+    "layouts",
+    {
+        "padded": padded,
+        "aligned": aligned,
+        "descending": descending,
+        "reversed": all_reversed,
+        "level": level,
+        "plain": plain,
+        "scratchpad": scratchpad,
+    },
+    implementations=True,
+)
 """A user's own layout registers here, and in `theory.encodings.LAYOUT_FACTS`: built from a task and both
 widths."""
 

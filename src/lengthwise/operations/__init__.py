@@ -1,0 +1,1 @@
+"""Operations, one per file: `arithmetic.OPERATIONS` names them."""

@@ -1,0 +1,140 @@
+r"""The absolute difference |a - b|, which the paper does not treat: an operation with a theory of its own.
+
+*With absolute positions* the argument of Theorem 1 needs nothing of the operation: digits above the n trained
+ones were always zero, so the model computes |a0 - b0| with a0 = a mod N, b0 = b mod N and N = base^n.
+
+*How often that is right.* Write a = A N + a0 and b = B N + b0. Where A = B, always. Where A > B, a is the larger
+number, and |a - b| = (A - B) N + a0 - b0, so the truncated difference is right
+
+    where a0 >= b0   exactly if   (A - B) N = 0             modulo p,
+    where a0 < b0    exactly if   (A - B) N = 2 (b0 - a0)   modulo p;
+
+where A < B the same with a and b exchanged. Without a modulus the first never happens, and the second where
+A = B + 1 and b0 - a0 = N / 2: |12 - 7| and |2 - 7| are both 5. With one, A - B matters modulo q = p / gcd(p, N)
+and b0 - a0 modulo p / gcd(p, 2): a sum over q residues, each counted in closed form. It is not enough that p
+divides N, as the last digits do not tell which number is larger; only modulo 2 that does not matter.
+
+*With relative positions* no window of columns is enough: the lowest digit depends on which operand is larger,
+and the highest digits tell that.
+"""
+
+from math import gcd
+from typing import Any, final
+
+from lengthwise.arithmetic import Operation, Task
+from lengthwise.theory.operations import OperationTheory, modulus_divides
+from lengthwise.theory.residues import cut, len_big, open_modulus
+
+ARRAY_STEPS = 20_000
+"""How many steps of array arithmetic take as long as one residue here."""
+
+
+class DifferenceTheory(OperationTheory):
+    by_columns = True
+    relative = (
+        "which operand is larger is told by the highest digits and needed for the lowest, so no window of columns "
+        "is enough; theory does not say what the model does beyond its training domain"
+    )
+
+    def argument(self, task: Task, length: int) -> str:
+        return "Not in the paper, but by the argument of its Theorem 1"
+
+    def count_truncated(self, task: Task, size: int, rows: range, columns: range) -> int:
+        unit = task.base**size
+        a, b = cut(rows, unit), cut(columns, unit)
+        (a_low, a_high), (b_low, b_high) = a, b
+        equal = count_with_difference(a_high, b_high, 0) * len_big(a_low) * len_big(b_low)
+        return equal + _larger(task, size, a, b) + _larger(task, size, b, a)
+
+    def count_steps(self, task: Task, size: int) -> int:
+        return 1 if task.modulus is None else ARRAY_STEPS * open_modulus(task, size)
+
+    def last_digits_decide(self, task: Task, length: int) -> bool:
+        return task.modulus in (1, 2) and modulus_divides(task, length)
+
+
+def _larger(task: Task, size: int, larger: tuple[range, range], smaller: tuple[range, range]) -> int:
+    """Pairs that are answered right, of those where the first number has the larger high part."""
+    (low, high), (other_low, other_high) = larger, smaller
+    unit = task.base**size
+    if task.modulus is None:
+        half, odd = divmod(unit, 2)
+        return (not odd) * count_with_difference(high, other_high, 1) * count_with_difference(other_low, low, half)
+    rest, twice = open_modulus(task, size), gcd(task.modulus, 2)
+    low_modulus = task.modulus // twice
+    not_below = len_big(low) * len_big(other_low) - count_differences(other_low, low, 0, 1)
+    right = count_differences(high, other_high, 0, rest) * not_below
+    for residue in range(rest):
+        lost = residue * unit % task.modulus
+        if lost % twice == 0:
+            # Half of what is lost: where p is odd, of the even one of lost and lost + p.
+            half = (lost + lost % 2 * task.modulus) // 2 % low_modulus
+            often = count_differences(high, other_high, residue, rest)
+            right += often * count_differences(other_low, low, half, low_modulus)
+    return right
+
+
+def count_with_difference(left: range, right: range, difference: int) -> int:
+    """How many pairs of the two intervals have this difference, left - right.
+
+    >>> count_with_difference(range(3), range(5), 1)  # 1 - 0, 2 - 1
+    2
+    """
+    return max(0, min(left.stop, right.stop + difference) - max(left.start, right.start + difference))
+
+
+def count_differences(left: range, right: range, residue: int, modulus: int) -> int:
+    """How many pairs of the two intervals have a positive difference, left - right, of this residue.
+
+    That a difference occurs so often is a trapezoid: a sum of four ramps.
+
+    >>> count_differences(range(10), range(10), 2, 3)  # 2, 5 and 8, which occur 8, 5 and 2 times
+    15
+    """
+    end = left.stop - right.start
+    corners = (
+        (left.start - right.stop, 1),
+        (left.start - right.start, -1),
+        (left.stop - right.stop, -1),
+    )
+    return sum(sign * _ramp(corner, end, residue, modulus) for corner, sign in corners)
+
+
+def _ramp(corner: int, end: int, residue: int, modulus: int) -> int:
+    """The sum of d - corner over all positive d from the corner to the end that have the residue."""
+    least = max(1, corner + 1)
+    first = least + (residue - least) % modulus
+    count = max(0, -(-(end - first) // modulus))
+    return count * (first - corner) + modulus * count * (count - 1) // 2
+
+
+@final
+class Difference(Operation):
+    symbol, signs = "-", "−–"
+    noun, verb, answers = "Absolute difference", "subtract", "differences"
+    theory = DifferenceTheory()
+
+    def compute(self, a: int, b: int) -> int:
+        return abs(a - b)
+
+    def answer_digits(self, n: int, m: int) -> int:
+        return max(n, m)
+
+    def digits(self, a: Any, b: Any, base: int) -> Any:
+        """By complements: a + (99..9 - b) has one more digit exactly if a > b, and without it is a - b - 1;
+        else its own complement is b - a."""
+        import torch
+
+        from lengthwise.tokens.digits import add
+
+        total = add(a, base - 1 - b, base)
+        larger, rest = total[..., -1:] == 1, total[..., :-1]
+        one = torch.zeros_like(rest)
+        one[..., 0] = 1
+        return torch.where(larger, add(rest, one, base)[..., :-1], base - 1 - rest)
+
+    def formula(self, a: str, b: str) -> str:
+        return f"|{a} − {b}|"
+
+
+DIFFERENCE = Difference()

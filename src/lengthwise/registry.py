@@ -1,0 +1,93 @@
+"""Tables of names that installed packages can add to: each entry is imported when it is first used.
+
+An entry is an object, or the place of one, written `package.module:name`. A package declares what it brings as
+entry points (docs/extend.md). Their names are known without importing it, so that a package that is broken fails
+where its name is used and nowhere else.
+"""
+
+from collections.abc import Iterator, Mapping, MutableMapping
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar, cast
+
+from lengthwise.errors import InputError
+
+Entry = TypeVar("Entry")
+
+
+class Registry(MutableMapping[str, Entry], Generic[Entry]):
+    """Entries by name: the package's own, those that a program sets, and those of the entry point group
+    `lengthwise.GROUP`. Of two of one name, what a program sets comes first, then the package's own.
+
+    `kind` is the class of what entry points name. With `implementations`, that is facts without torch, whose
+    `implementation` is the place of what is looked for.
+    """
+
+    def __init__(
+        self,
+        group: str,
+        own: Mapping[str, Entry | str],
+        *,
+        kind: type | None = None,
+        implementations: bool = False,
+    ) -> None:
+        self.group, self.kind, self.implementations = group, kind, implementations
+        self._entries: dict[str, Entry | str] = dict(own)
+
+    @cached_property
+    def _installed(self) -> dict[str, EntryPoint]:
+        return {point.name: point for point in entry_points(group=f"lengthwise.{self.group}")}
+
+    def __getitem__(self, name: str) -> Entry:
+        entry = self._entries.get(name)
+        if entry is None:
+            entry = self._entries[name] = self._load(self._installed[name])
+        if isinstance(entry, str):
+            entry = self._entries[name] = _find(entry)
+        return cast(Entry, entry)
+
+    def __setitem__(self, name: str, entry: Entry) -> None:
+        self._entries[name] = entry
+
+    def __delitem__(self, name: str) -> None:
+        del self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys([*self._entries, *self._installed]))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries or name in self._installed
+
+    def working(self) -> dict[str, Entry]:
+        """All entries that can be imported, for those who list them."""
+        found: dict[str, Entry] = {}
+        for name in self:
+            try:
+                found[name] = self[name]
+            except InputError:
+                continue
+        return found
+
+    def _load(self, point: EntryPoint) -> Entry:
+        try:
+            found = point.load()
+            if self.kind is not None and not isinstance(found, self.kind):
+                raise TypeError(f"it is no {self.kind.__name__}")
+            return _find(found.implementation) if self.implementations else found
+        except Exception as error:  # somebody else's code: whatever it raises, the user hears whose it is
+            package = "unknown" if point.dist is None else point.dist.name
+            reason = f"{type(error).__name__}: {error}"
+            raise InputError(
+                f"cannot load {point.name!r} of lengthwise.{self.group} from package {package!r} "
+                f"({point.value}): {reason}"
+            ) from None
+
+
+def _find(place: str) -> Any:
+    """The object at `package.module:name`."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)

@@ -20,7 +20,7 @@ from lengthwise.evaluation.measure import record_maker
 from lengthwise.model.positions import check_encoding
 from lengthwise.records.files import fault_point, folder_lock
 from lengthwise.records.folder import RunFolder
-from lengthwise.records.schema import Record
+from lengthwise.records.schema import TRAIN_LOSS, Record
 from lengthwise.runs.build import (
     build,
     check_memory,
@@ -177,6 +177,7 @@ class StackRun:
                     Callbacks(
                         evaluate=lambda progress: self._evaluate(progress, bar),
                         finish=self._finish,
+                        record_losses=lambda progress: self._record(progress, []),
                         checkpoint=self._checkpoint,
                         after_step=lambda progress: bar.step(progress, self.trainer.last_step()),
                         stop=stop.is_set,
@@ -247,11 +248,11 @@ class StackRun:
     def _timed(self) -> Iterator[None]:
         """Evaluations count apart from training. Their counts wait for the device, so the clock need not."""
         start = time.perf_counter()
+        fault_point("mid-evaluation")
         yield
         self.evaluation_seconds += time.perf_counter() - start
 
     def _record(self, progress: Progress, records: Sequence[Record]) -> None:
-        fault_point("mid-evaluation")
         members = self.stack.members(self.trainer.steps_taken())
         for k, (job, member) in enumerate(zip(self.jobs, members, strict=True)):
             if not progress.alive[k]:
@@ -261,7 +262,7 @@ class StackRun:
             if progress.losses and member.step == progress.step:
                 total = progress.loss_steps * job.config.training.batch
                 make = partial(record_maker(member), domain=str(member.train), selection="sampled", seen=1.0)
-                own.append(make(metric="train_loss", value=progress.losses[k], total=total))
+                own.append(make(metric=TRAIN_LOSS, value=progress.losses[k], total=total))
             job.folder.append(own)
             for mirror in self.mirrors[k : k + 1]:
                 mirror.write(own)

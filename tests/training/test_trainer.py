@@ -8,6 +8,7 @@ from fakes import tiny_config
 
 from lengthwise.errors import InputError
 from lengthwise.records.files import read_json
+from lengthwise.records.folder import RunFolder
 from lengthwise.runs import launch
 from lengthwise.runs.build import build, training_data, training_steps
 from lengthwise.runs.launch import train
@@ -264,7 +265,8 @@ def test_a_disk_that_fills_up_in_training(tmp_path):
         folder = disk / config.name / "checkpoint"
         assert 4 <= load_state(folder).step < 24
         load_tensors(folder, load_state(folder))
-        assert read_json(disk / config.name / "status.json")["status"] == "failed"
+        # Where not even the status can be written, it is seen that nobody trains this run.
+        assert RunFolder(disk / config.name).state() in ("failed", "interrupted")
         subprocess.run([*mount, "remount,size=10m", str(disk)], check=True)
         train(config, disk)
         train(config, tmp_path / "whole")

@@ -11,7 +11,7 @@ from lengthwise.records.folder import RunFolder
 from lengthwise.runs.build import Stack, build
 from lengthwise.runs.config import RunConfig, read_config
 from lengthwise.runs.machine import choose_device
-from lengthwise.shipped import shipped_models
+from lengthwise.shipped import model_path, shipped_models
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.digits import from_ints
 from lengthwise.tokens.layouts.layout import Malformed
@@ -93,9 +93,8 @@ def load(path: Path | str, *, device: str = "auto") -> Run:
 
 
 def _find_run(path: Path | str) -> RunFolder:
-    shipped = shipped_models()
-    if Path(path).exists():
-        return RunFolder.existing(path)
-    if str(path) not in shipped:
-        raise InputError(f"{path} is neither a run folder nor a shipped model (choose from {', '.join(shipped)})")
-    return RunFolder(shipped[str(path)])
+    found = model_path(path)
+    if not found.exists():
+        names = ", ".join(shipped_models())
+        raise InputError(f"{path} is neither a run folder nor a shipped model (choose from {names})")
+    return RunFolder.existing(found)

@@ -34,7 +34,8 @@ class EvaluationConfig(Config):
     """Measure after training how often each operand digit changes each answer digit."""
 
     chains: bool = False
-    """Measure exact match by longest carry chain after training, on equally many problems of each (add)."""
+    """Measure exact match by longest carry chain after training, on equally many problems of each (add without
+    modulus)."""
 
     pairs: Count | None = None
     """Number of problems for each pair of operand lengths, measured after training; above 30 digits not every
@@ -64,7 +65,7 @@ class EvaluationConfig(Config):
         """Refuse what has no meaning for a task."""
         for name in self.hypotheses:
             Hypothesis.parse(name).check(task)
-        if self.chains and task.operation != "add":
-            raise InputError(f"evaluation.chains requires an addition, which has carry chains, not {task}")
+        if self.chains and (task.operation != "add" or task.modulus is not None):
+            raise InputError(f"evaluation.chains requires add without a modulus, not {task}")
         if self.sets and (task.operation != "add" or task.modulus is not None):
             raise InputError(f"evaluation.sets requires add without a modulus, not {task}")

@@ -22,7 +22,7 @@ from lengthwise.theory.residues import open_modulus
 from lengthwise.theory.rules import Case, Rule, find_rule, stated_accuracy
 
 MOST_STEPS = 100 * MOST_RESIDUES**2
-"""With so many a prediction takes about half an hour."""
+"""With so many a prediction takes half an hour at worst."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ LINES = {
     "docs/architecture.md": "How the parts fit together, and who may import whom.",
     "docs/encodings.md": "Every positional encoding in a formula and a picture.",
     "docs/explorer.md": "lengthwise explore: what its page shows, its API, its bounds.",
-    "docs/extend.md": "Operations, encodings, layouts and networks of your own; docs/template is a package of them.",
+    "docs/extend.md": "Operations, encodings, layouts and networks of your own, and a package of them in docs/template.",
     "docs/interop.md": "Hugging Face folders in and out, any causal LM asked, problems as files.",
     "docs/log.md": "What was tried and what it gave, by date.",
     "docs/map.md": "This page.",

@@ -2,12 +2,15 @@
 
 import pytest
 import torch
+from fakes import tiny_config
 
 from lengthwise.evaluation import decode
 from lengthwise.evaluation.decode import Reading, greedy
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import ENCODINGS
+from lengthwise.runs.build import build as build_stack
+from lengthwise.runs.load import load
 
 PROMPT, STEPS, ROWS = 5, 6, 11
 
@@ -68,6 +71,36 @@ def test_an_answer_is_the_argmax_under_teacher_forcing_on_itself(name, prompt, p
     answer = greedy(model, read(prompt, positions, STEPS))
     sequence = torch.cat([prompt, answer], dim=-1)
     assert torch.equal(forced(model, sequence, positions), answer)
+
+
+@pytest.mark.parametrize(
+    ("layout", "encoding"), [("padded", "learned"), ("reversed", "coupled"), ("plain", "rotary")]
+)
+def test_a_guess_changes_no_answer(layout, encoding):
+    """Right, wrong from some digit on, or nonsense: what is decoded from it is what is decoded without."""
+    config = tiny_config(layout=layout, encoding=encoding, model={"embedding_std": 1.0, "tied": False})
+    stack = build_stack([config, config.changed(seed=1)], torch.device("cpu"))
+    stack.model.eval()
+    a, b = torch.randint(3, (2, 2, 12, 3), generator=torch.Generator().manual_seed(3), dtype=torch.int8)
+    plain = decode.decode(stack, (a, b))
+    own = decode.read_digits(plain, stack.layout).to(torch.int8)
+    for wrong in range(own.shape[-1] + 1):
+        guess = own.clone()
+        guess[:, ::2, wrong:] = 0
+        found = decode.decode_from(stack, (a, b), guess)
+        assert torch.equal(up_to_end(found, stack), up_to_end(plain, stack))
+
+
+def up_to_end(answers, stack):
+    """With what follows an answer's end blotted out."""
+    ends = (answers == stack.layout.vocabulary.eos).long()
+    return torch.where(ends.cumsum(-1) - ends > 0, -1, answers)
+
+
+def test_a_right_guess_is_read_in_one_pass(monkeypatch):
+    run = load("addition", device="cpu")
+    monkeypatch.setattr(decode, "greedy", lambda *_: pytest.fail("nothing is left to decode"))
+    assert run.ask(91234, 85678).answered == 6912
 
 
 @pytest.mark.parametrize("name", ["learned", "rotary", "coupled"])

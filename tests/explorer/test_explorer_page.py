@@ -526,6 +526,7 @@ def test_a_model_that_does_not_load_says_so_and_the_page_lives_on(browser, serve
 
 
 def test_a_run_is_followed_while_it_trains(opened, server):
+    from lengthwise.records.files import folder_lock
     from lengthwise.records.folder import RunFolder
 
     name = next(path.name for path in server.runs.glob("add*"))
@@ -534,10 +535,12 @@ def test_a_run_is_followed_while_it_trains(opened, server):
     expect(page.locator(".run-lines")).to_contain_text("done, step 24 of 24")
     records, size = folder.records(), folder.records_size()
     try:
-        folder.set_status("running")
-        folder.append([records[-1].model_copy(update={"step": 1_024, "metric": "train_loss", "value": 0.25})])
-        expect(page.locator(".run-lines")).to_contain_text("running, step 1,024")
-        expect(page.locator(".runs-list .pill", has_text="running")).to_have_count(1)
+        with folder_lock(folder.path):
+            folder.set_status("running")
+            folder.append([records[-1].model_copy(update={"step": 1_024, "metric": "train_loss", "value": 0.25})])
+            expect(page.locator(".run-lines")).to_contain_text("running, step 1,024")
+            expect(page.locator(".runs-list .pill", has_text="running")).to_have_count(1)
+        expect(page.locator(".run-lines")).to_contain_text("interrupted, step 1,024")
     finally:
         folder.cut_records(size)
         folder.set_status("done")

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from lengthwise.records.folder import RunFolder
 from lengthwise.records.frame import records_frame
 from lengthwise.records.packed import packed_runs, unpack
 from lengthwise.records.view import RunView
@@ -61,3 +62,21 @@ def test_a_collection_knows_the_recipe_that_stores_a_run():
 def test_no_runs_give_an_empty_frame_with_all_columns(packed):
     empty = records_frame([])
     assert empty.is_empty() and empty.schema == records_frame(packed).schema
+
+
+def test_a_loss_between_evaluations_is_no_evaluation(packed, tmp_path):
+    unpack(ROOT / "results", tmp_path)
+    folder = RunFolder(tmp_path / "runs" / packed[0].name)
+    before = RunView(folder)
+    after_it = before.records[0].model_copy(
+        update={"step": before.last_step + 7, "metric": "train_loss", "correct": None, "value": 0.5}
+    )
+    folder.append([after_it])
+    view = RunView(folder)
+    assert (view.last_step, view.verdicts(), view.last_whole()) == (
+        before.last_step,
+        before.verdicts(),
+        before.last_whole(),
+    )
+    assert_frame_equal(view.frame.filter("last"), before.frame.filter("last"))
+    assert view.history("train_loss", after_it.domain)[after_it.step].value == 0.5

@@ -17,6 +17,7 @@ from synthetic_runs import record_maker, synthetic_run
 import lengthwise
 from lengthwise.cli import main
 from lengthwise.errors import InputError
+from lengthwise.records.files import folder_lock
 from lengthwise.records.verdicts import clopper_pearson
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import find_runs, questions
@@ -397,7 +398,8 @@ def test_a_run_that_is_not_finished_is_shown_with_its_status(tmp_path, capsys, s
     view = synthetic_run(tmp_path, ADD | {"seed": 1}, name="part")
     view.source.append([record_maker(view, 400)("D1", share=0.5)])
     view.source.set_status(status)
-    main(["report", str(tmp_path), "--out", str(tmp_path / "page.html"), "--json"])
+    with folder_lock(view.source.path):  # as who trains it does
+        main(["report", str(tmp_path), "--out", str(tmp_path / "page.html"), "--json"])
     standing = f"{status}, shown as of step 300"
     assert json.loads(capsys.readouterr().out)["unfinished"] == {"part": standing}
     page = (tmp_path / "page.html").read_text()

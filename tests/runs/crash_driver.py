@@ -17,10 +17,10 @@ import time
 from pathlib import Path
 
 from lengthwise.errors import InputError
+from lengthwise.progress import TrainingBar
 from lengthwise.records.files import FAULT
 from lengthwise.runs import launch
 from lengthwise.runs.config import RunConfig
-from lengthwise.runs.progress import TrainingBar
 
 REFUSED, STOPPED = 2, 130
 

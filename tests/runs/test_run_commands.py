@@ -1,15 +1,23 @@
 """The verbs that take a run folder: what they print, and what they say of folders and problems they refuse."""
 
 import json
+import logging
 import shutil
+import subprocess
+import sys
 
 import pytest
 from fakes import tiny_config
 
 from lengthwise.cli import main
 from lengthwise.errors import InputError
+from lengthwise.explorer.runs import summary
+from lengthwise.records.analysis import Dependence
 from lengthwise.records.files import folder_lock
 from lengthwise.records.folder import RunFolder
+from lengthwise.records.verdicts import Measured
+from lengthwise.records.view import RunView
+from lengthwise.report.run_tables import MOST_DIGITS, dependence_table
 from lengthwise.runs.launch import train
 
 
@@ -41,6 +49,58 @@ def test_ask(capsys, run):
     answer = printed(capsys, "ask", run, "12 + 22", "--json")
     assert (answer["a"], answer["b"], answer["truth"], answer["hypothesis"]) == ("12", "22", "111", "truncated:2")
     assert answer["right"] == (answer["answered"] == "111")
+
+
+@pytest.mark.parametrize("words", [["12", "+", "22"], ["12+22"], ["12 +", "22"], ["12", "22"]])
+def test_ask_takes_words_as_a_shell_gives_them(capsys, run, words):
+    answer = printed(capsys, "ask", run, *words, "--json")
+    assert (answer["a"], answer["b"]) == ("12", "22")
+
+
+def test_shipped_models_have_names(capsys, tmp_path):
+    content = printed(capsys, "evaluate", "addition", "--test", "D5", "--problems", "20", "--json")
+    assert content["verdicts"][0]["agreement"]["percent"] == 100
+    assert printed(capsys, "report", "addition", "--out", tmp_path / "report.html", "--json")["runs"] == [
+        "addition"
+    ]
+
+
+def test_evaluate_draws_as_asked_and_writes_a_run_folder(capsys, run, tmp_path):
+    def evaluated(*options):
+        content = printed(capsys, "evaluate", run, "--test", "D3", "--json", "--problems", "20", *options)
+        return [r for r in content["records"] if r["domain"] == "D3"]
+
+    first = evaluated()
+    assert {record["total"] for record in first} == {20}
+    assert evaluated() == evaluated("--seed", "0") == first
+    other = evaluated("--seed", "5", "--out", tmp_path / "other")
+    assert other != first and {record["seed"] for record in other} == {0}, "the seed of a record is the run's"
+    view = RunView.of(tmp_path / "other")
+    assert [r.model_dump() for r in view.records if r.domain == "D3"] == [{**r, "run": "other"} for r in other]
+    assert [str(v.prediction.domain) for v in view.verdicts()] == ["D3"]
+    assert "is there already" in refused(capsys, "evaluate", run, "--out", tmp_path / "other")
+
+
+def test_details_are_shown_when_asked_for(capsys, run):
+    for options, shown in [((), False), (("--details",), True)]:
+        main(["evaluate", str(run), "--test", "D3", *options])
+        assert ("Within reach:" in capsys.readouterr().out) == shown
+
+
+def test_long_operands_do_not_fill_the_screen():
+    counts = Measured(1, 2, enumerated=False)
+    table = dependence_table(Dependence(None, [[counts] * 40] * 41, [[None] * 40] * 41))
+    assert len(table.columns) == 1 + MOST_DIGITS and table.row_count == MOST_DIGITS
+
+
+def test_quiet_and_verbose(capsys, run, monkeypatch):
+    with monkeypatch.context() as verbose:
+        verbose.setattr(logging.getLogger("lengthwise"), "handlers", [])
+        main(["evaluate", str(run), "--test", "D1", "--verbose"])
+    assert "parameters on cpu" in capsys.readouterr().err
+    main(["evaluate", str(run), "--test", "D1", "--quiet"])
+    assert capsys.readouterr().err == ""
+    assert "exclude each other" in refused(capsys, "evaluate", run, "--quiet", "--verbose")
 
 
 def test_evaluate(capsys, run, tmp_path):
@@ -200,6 +260,32 @@ def test_one_process_at_a_time_trains_a_run(tmp_path):
         train(config, tmp_path, device="cpu")
     (trained,) = train(config, tmp_path, device="cpu")
     assert trained.status() == "done"
+
+
+def test_a_run_whose_process_is_gone_is_interrupted(capsys, tmp_path):
+    """Killed, it still says that it is running; a lock that someone holds tells whether it is."""
+    config = tiny_config(training={"steps": 3, "evaluate_every": 3})
+    (folder,) = train(config, tmp_path, device="cpu")
+    folder.set_status("running")
+    assert (folder.status(), folder.state()) == ("running", "interrupted")
+    with folder_lock(folder.path):
+        assert folder.state() == "running"
+        assert summary("run", folder.path).status == "running"
+    assert summary("run", folder.path).status == "interrupted"
+    shown = printed(capsys, "report", folder.path, "--out", tmp_path / "report.html", "--json")
+    assert shown["unfinished"] == {folder.name: "interrupted, shown as of step 3"}
+    assert train(config, tmp_path, device="cpu")[0].state() == "done"
+
+
+def test_looking_whether_a_folder_is_in_use_keeps_nobody_out(tmp_path):
+    """Another process looks as often as it can, while this one locks the folder again and again."""
+    script = f"from lengthwise.records.files import *\nwhile True: folder_in_use(Path({str(tmp_path)!r}))"
+    with subprocess.Popen([sys.executable, "-c", script]) as looking:
+        for _ in range(200):
+            with folder_lock(tmp_path):
+                pass
+        assert looking.poll() is None
+        looking.kill()
 
 
 @pytest.mark.parametrize("name", ["../out", "a/b", "..", ".", ""])

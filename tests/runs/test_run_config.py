@@ -36,6 +36,7 @@ from lengthwise.runs.config import RunConfig, read_config
         ({"training": {"schedule": "step"}}, ("schedule", "'step'", "cosine")),
         ({"training": {"batch": 0}}, ("batch", "0")),
         ({"training": {"learning_rate": -1.0}}, ("learning_rate", "-1.0")),
+        ({"task": "mul", "data": {"sampling": "chains"}}, ("sampling chains", "addition", "not mul")),
         ({"data": {"sampling": "clever"}}, ("sampling", "'clever'", "balanced")),
         ({"evaluation": {"problems": 0}}, ("problems", "0")),
         ({"seed": -1}, ("seed", "-1")),

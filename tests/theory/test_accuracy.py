@@ -1,5 +1,6 @@
 from fractions import Fraction
 from math import gcd
+from unittest.mock import patch
 
 import pytest
 from brute_force import all_pairs, enumerated_accuracy
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from lengthwise.arithmetic import Domain, Part, Task
 from lengthwise.errors import InputError
+from lengthwise.theory import residues
 from lengthwise.theory.accuracy import accuracy, truncation_error
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.residues import count_agreeing, long_operand_limit
@@ -89,9 +91,21 @@ def test_a_hundred_digits_are_as_quick_as_six():
 def test_the_limit_is_the_mean_over_all_residues(base, digits, modulus):
     unit = base**digits
     rest = modulus // gcd(modulus, unit)
-    residues = range(rest)
-    agreeing = count_agreeing(residues, residues, unit, rest)
+    agreeing = count_agreeing(range(rest), range(rest), unit, rest)
     assert long_operand_limit(base, digits, modulus) == Fraction(agreeing, rest**2 * unit**2)
+
+
+@pytest.mark.parametrize("pair_steps", [0, 10**9])
+@given(st.data())
+def test_pairs_one_by_one_and_by_slopes(pair_steps, data):
+    """Both ways to count, whichever would be chosen, give what enumeration does."""
+    q, unit = data.draw(st.integers(1, 40)), data.draw(st.integers(2, 12))
+    high = st.builds(lambda start, size: range(start, start + size), st.integers(0, 50), st.integers(1, 12))
+    a_high, b_high = data.draw(high), data.draw(high)
+    lows = [(a, b) for a in range(unit) for b in range(unit)]
+    enumerated = sum((A * b + B * a + A * B * unit) % q == 0 for A in a_high for B in b_high for a, b in lows)
+    with patch.object(residues, "_PAIR_STEPS", pair_steps):
+        assert count_agreeing(a_high, b_high, unit, q) == enumerated
 
 
 def test_a_window_for_multiplication_is_refused():

@@ -10,6 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Column, Table
 
 from lengthwise.arithmetic import Domain, digit_count, in_base
+from lengthwise.progress import progress_shown
 from lengthwise.report.tables import new_table
 
 if TYPE_CHECKING:
@@ -25,14 +26,15 @@ HEADER = ("problem", "model answers", "truth", "theory predicts", "by")
 class Ask:
     """Ask a trained model, and see its answer beside the truth and what theory says it computes.
 
-    Example: lengthwise ask runs/add-D4-learned-s1 "1234 + 5678"
+    Example: lengthwise ask runs/add-D4-learned-s1 1234 + 5678
     """
 
     run_folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """A run folder, or a model that comes with the package: addition, coupled-addition,
     coupled-multiplication, mod-100, mod-101."""
-    problem: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PROBLEM")]
-    """Two numbers with + or * between them, in the model's base."""
+    problem: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="PROBLEM")]
+    """Two numbers in the model's base with +, * or x between them: 12+5, 12 + 5, 12 x 5. A shell takes * for
+    names of files, unless it is quoted."""
     device: str = "auto"
     """Where to run: auto, cpu, cuda."""
     json: bool = False
@@ -44,7 +46,10 @@ class Ask:
 
         run = load(self.run_folder, device=self.device)
         task, base = run.config.spec.task, run.config.base
-        answer = run.ask(*read_problem(self.problem, task))
+        pair = read_problem(" ".join(self.problem), task)
+        with progress_shown("asking the model") as watch:
+            watch(0, 1)
+            answer = run.ask(*pair)
         if self.json:
             return print(json.dumps(answer_json(answer, base), indent=2))
         console = Console(highlight=False)

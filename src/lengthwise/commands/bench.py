@@ -10,14 +10,16 @@ from rich.console import Console
 from rich.markup import escape
 
 from lengthwise.commands.train import Configured
+from lengthwise.commands.verbosity import Verbosity
 from lengthwise.errors import InputError
+from lengthwise.progress import progress_shown
 from lengthwise.report.tables import new_table
 
 MAX_MEMBERS, MAX_SECONDS = 10_000, 3_600
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bench(Configured):
+class Bench(Configured, Verbosity):
     """Measure steps per second of a config, alone and as a stack, and say what share of the ceiling that is.
 
     Example: lengthwise bench add --preset paper --size mini --members 8
@@ -45,12 +47,12 @@ class Bench(Configured):
             raise InputError(f"members is {self.members} (must be 1 to {MAX_MEMBERS:,})")
         if not 0 < self.seconds <= MAX_SECONDS:
             raise InputError(f"seconds is {self.seconds:g} (must be more than 0 and at most {MAX_SECONDS:,})")
-        device = choose_device(self.device)
+        device, news = choose_device(self.device), self.news()
         if self.profile:
-            self._show_profile()
-            return
+            return self._show_profile(news)
         before = None if self.against is None else self._earlier(self.against)
-        found = bench(self.config, device, members=self.members, seconds=self.seconds)
+        with progress_shown("measuring", news) as watch:
+            found = bench(self.config, device, members=self.members, seconds=self.seconds, watch=watch)
         if self.json:
             facts = {"config": self.config.model_dump(mode="json"), "environment": environment(device)}
             print(json.dumps({**found, **facts}, indent=2))
@@ -58,6 +60,7 @@ class Bench(Configured):
             self._show(found)
         if before is not None:
             self._compare(before, shares_of_ceilings(found))
+        return None
 
     def _earlier(self, path: Path) -> dict[str, float]:
         """What an earlier result measured, as shares of its ceilings."""
@@ -112,12 +115,14 @@ class Bench(Configured):
             soft_wrap=True,
         )
 
-    def _show_profile(self) -> None:
+    def _show_profile(self, news: Console) -> None:
         from lengthwise.runs.costs import profile_steps
         from lengthwise.runs.machine import choose_device
 
         configs = [self.config.changed(seed=self.config.seed + k) for k in range(self.members)]
-        rows = profile_steps(configs, choose_device(self.device))
+        with progress_shown("measuring", news) as watch:
+            watch(0, 1)
+            rows = profile_steps(configs, choose_device(self.device))
         if self.json:
             return print(json.dumps([{"name": n, "microseconds": t, "calls": c} for n, t, c in rows], indent=2))
         total = sum(t for _, t, _ in rows)

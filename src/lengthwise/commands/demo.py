@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
 
+from lengthwise.commands.verbosity import Verbosity
 from lengthwise.records.verdicts import GATE, TOLERANCE, Verdict
 from lengthwise.report.run_tables import STYLES, row_verdict, verdict_json
 from lengthwise.report.tables import EXACT, MARKS, new_table, percent
@@ -21,7 +21,7 @@ FAMILIES = {"learned": "absolute", "coupled": "relative"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Demo:
+class Demo(Verbosity):
     """Train eight small models on this machine and see which predictions hold. Takes about three minutes."""
 
     out: Path = Path("runs/demo")
@@ -36,10 +36,10 @@ class Demo:
         from lengthwise.report.page import Report
         from lengthwise.runs.launch import train
 
-        console = Console(highlight=False, stderr=self.json)
+        console = self.results(as_json=self.json)
         configs, words, start = demo_configs(), catalogue()["demo"], time.perf_counter()
         console.print(words["introduction"], soft_wrap=True)
-        folders = train(configs, self.out, device="cpu", console=console)
+        folders = train(configs, self.out, device="cpu", console=self.news())
         seconds = time.perf_counter() - start
         rows = [(config, RunView(folder).verdicts()) for config, folder in zip(configs, folders, strict=True)]
         if self.json:

@@ -11,7 +11,9 @@ from rich.table import Table
 
 from lengthwise.arithmetic import Task
 from lengthwise.commands.ask import answer_json, answers_shown
+from lengthwise.commands.verbosity import Verbosity
 from lengthwise.errors import InputError
+from lengthwise.progress import Watch, progress_shown
 from lengthwise.report.tables import new_table, percent
 
 if TYPE_CHECKING:
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from lengthwise.runs.config import RunConfig
     from lengthwise.runs.evaluate import Evaluation
     from lengthwise.runs.load import Run
+
+TEXT_PROBLEMS = 1_000
+DEFAULT_PROBLEMS = f"(default: as many as after training; {TEXT_PROBLEMS:,} of a model that is asked in text)"
+DEFAULT_SEED = "(default: the run's; 0 for a model that is asked in text)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,22 +45,16 @@ class Asked:
     """Layout that predictions are made for."""
     base: int = 10
     """Number base, 2 to 36."""
-    seed: int = 0
-    """Problems and examples derive from it."""
-    problems: int = 1000
-    """Number of problems per domain that has more."""
     template: Annotated[str | None, tyro.conf.arg(metavar="TEXT", help_behavior_hint="(default: equation)")] = None
     """How a problem is asked: equation, spaced, question, or a text such as "{a}+{b}="."""
     reverse: bool = False
     """Answers are written from the lowest digit on."""
     shots: int = 0
     """Number of examples shown before each problem."""
-    out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """Write the records into this run folder, for report and explore."""
     trust_remote_code: bool = False
     """Run code that the folder brings."""
 
-    def config(self, test: str | None) -> "RunConfig":
+    def config(self, test: str | None, problems: int | None, seed: int | None) -> "RunConfig":
         """What is asked, as a run's config has it. What it says of training is nobody's."""
         from lengthwise.evaluation.config import EvaluationConfig
         from lengthwise.runs.config import RunConfig
@@ -62,8 +62,9 @@ class Asked:
         if self.task is None:
             raise InputError("--hf requires --task, unless lengthwise export wrote the folder")
         question = {"task": self.task, "train": self.train, "test": test, "encoding": self.encoding}
-        written = {"layout": self.layout, "base": self.base, "seed": self.seed}
-        return RunConfig(**question, **written, evaluation=EvaluationConfig(problems=self.problems))
+        written = {"layout": self.layout, "base": self.base, "seed": seed or 0}
+        asked = EvaluationConfig(problems=TEXT_PROBLEMS if problems is None else problems)
+        return RunConfig(**question, **written, evaluation=asked)
 
     def how(self) -> dict[str, Any]:
         """How it is asked, as environment.json has it."""
@@ -72,19 +73,23 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluate:
+class Evaluate(Verbosity):
     """Measure a trained run, or the model of a Hugging Face folder, on test domains or on your own problems.
 
     Example: lengthwise evaluate runs/add-D4-learned-s1 --test B5..9 --decode
     """
 
     run_folder: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")] = None
-    """A run folder."""
+    """A run folder, or a model that comes with the package."""
     asked: Annotated[Asked, tyro.conf.arg(name="")] = field(default_factory=Asked)
     test: Annotated[str | None, tyro.conf.arg(metavar="DOMAINS", help_behavior_hint="(default: the run's)")] = None
     """Test domains, a row each: D1..9, B5,B6."""
     pairs: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Measure on this file's pairs instead, two numbers a line."""
+    problems: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint=DEFAULT_PROBLEMS)] = None
+    """Number of problems per domain that has more."""
+    seed: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint=DEFAULT_SEED)] = None
+    """Problems are drawn by it, and the examples that --shots shows."""
     decode: bool = False
     """Also decode every answer token by token, and split the failures."""
     dependence: bool = False
@@ -92,8 +97,12 @@ class Evaluate:
     functions: bool = False
     """Also search which function the answers follow: truth, truncated, windowed, leading or folded. This is always
     done for a model that is asked in text."""
+    details: bool = False
+    """Also show how sure answers are, how near wrong ones come, and each digit alone."""
     show_errors: Annotated[int, tyro.conf.arg(metavar="N")] = 0
     """Show the first N wrong answers."""
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """Write the records into this run folder, for report and explore."""
     device: str = "auto"
     """Where to run: auto, cpu, cuda."""
     json: bool = False
@@ -106,11 +115,12 @@ class Evaluate:
         if asked.hf is None and asked != Asked():
             raise InputError("options such as --task and --template require --hf DIR")
         self._check_out()
-        run = self._run()
-        if run is not None and replace(asked, hf=None, out=None) != Asked():
-            raise InputError(f"{asked.hf} says what it was trained on; to ask it otherwise, add --task")
-        config = asked.config(self.test) if run is None else run.config
-        found = self._asked_in_text(config) if run is None else self._measured(run)
+        with progress_shown("evaluating", self.news()) as watch:
+            run = self._run()
+            if run is not None and replace(asked, hf=None) != Asked():
+                raise InputError(f"{asked.hf} says what it was trained on; to ask it otherwise, add --task")
+            config = asked.config(self.test, self.problems, self.seed) if run is None else run.config
+            found = self._asked_in_text(config, watch) if run is None else self._measured(run, watch)
         self._write(config, found.records)
         if self.json:
             return print(json.dumps(self._content(found, config.base), indent=2))
@@ -128,7 +138,7 @@ class Evaluate:
         in_text = self.asked.task is not None or self.asked.template is not None
         return None if in_text else exported_run(self.asked.hf, self.device)
 
-    def _measured(self, run: "Run") -> "Evaluation":
+    def _measured(self, run: "Run", watch: Watch) -> "Evaluation":
         from lengthwise.runs.evaluate import evaluate
 
         return evaluate(
@@ -139,9 +149,12 @@ class Evaluate:
             dependence=self.dependence,
             functions=self.functions,
             show_errors=self.show_errors,
+            problems=self.problems,
+            seed=self.seed,
+            watch=watch,
         )
 
-    def _asked_in_text(self, config: "RunConfig") -> "Evaluation":
+    def _asked_in_text(self, config: "RunConfig", watch: Watch) -> "Evaluation":
         from lengthwise.evaluation.text import Prompts, examples
         from lengthwise.interop.models import CausalLM
         from lengthwise.runs.evaluate import evaluate_text
@@ -154,7 +167,7 @@ class Evaluate:
         shown = examples(config.spec, asked.shots)
         prompts = Prompts(config.spec.task, asked.template or "equation", shown, reverse=asked.reverse)
         model = CausalLM(asked.hf, self.device, trust_remote_code=asked.trust_remote_code)
-        return evaluate_text(model, config, prompts, asked.hf.name)
+        return evaluate_text(model, config, prompts, asked.hf.name, watch=watch)
 
     def _content(self, found: "Evaluation", base: int) -> dict[str, Any]:
         from lengthwise.report.run_tables import verdict_json
@@ -186,10 +199,10 @@ class Evaluate:
             console.print(legend("verdicts"))
         else:
             console.print(record_table(found.records))
-        if any(record.metric == "strong" for record in found.records):
+        if self.details:
             console.print(detail_table(found.records))
             console.print(legend("details"))
-        if any(record.mode == "decoded" for record in found.records):
+        if any(record.metric == "malformed" for record in found.records):
             console.print(failure_table(found.records))
         if found.dependence is not None:
             console.print(dependence_table(found.dependence))
@@ -202,7 +215,7 @@ class Evaluate:
 
     def _check_out(self) -> None:
         """Refuse a folder in use before anything is measured."""
-        out = self.asked.out
+        out = self.out
         if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise InputError(f"{out} is there already and is not an empty folder")
 
@@ -211,10 +224,15 @@ class Evaluate:
         from lengthwise.records.folder import RunFolder
         from lengthwise.runs.machine import choose_device, environment
 
-        if self.asked.out is None:
+        if self.out is None:
             return
-        facts = {**environment(choose_device(self.device)), "asked": self.asked.how()}
-        folder = RunFolder.claim(self.asked.out, config.model_dump(mode="json"), facts)
+        asked = self.asked.how() if self.run_folder is None else {"model": str(self.run_folder)}
+        facts = {**environment(choose_device(self.device)), "asked": {**asked, "seed": self.seed}}
+        if self.test is not None:
+            config = config.changed(test=self.test)
+        if self.problems is not None:
+            config = config.changed(evaluation={"problems": self.problems})
+        folder = RunFolder.claim(self.out, config.model_dump(mode="json"), facts)
         folder.append(record.model_copy(update={"run": folder.name}) for record in records)
         folder.set_status("done", step=records[0].step)
 

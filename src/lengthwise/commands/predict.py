@@ -1,26 +1,21 @@
 """lengthwise predict: what a trained model will compute, before it is trained."""
 
 import json
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
-from threading import Timer
 from typing import Annotated
 
 import tyro
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
+from lengthwise.progress import progress_shown
 from lengthwise.report.tables import MARKS, coverage_table, mark_table, plateau_table, prediction_table
 from lengthwise.theory.accuracy import MOST_RESIDUES
 from lengthwise.theory.coverage import coverage
 from lengthwise.theory.predict import Predictions, predict
 from lengthwise.theory.rules import table_1
-
-QUIET_SECONDS = 2.0
 
 DEFAULT_TEST = "(default: lengths 1 to five above the trained ones)"
 DEFAULT_LAYOUT = "(default: the encoding's natural one)"
@@ -63,7 +58,7 @@ class Predict:
             raise InputError("missing task (an operation, with a modulus if wanted, as in add%101)")
         if self.coverage:
             return self._show_coverage(self.task)
-        with progress_shown() as watch:
+        with progress_shown("predicting") as watch:
             predictions = predict(
                 self.task,
                 self.train,
@@ -88,7 +83,8 @@ class Predict:
 
     def _show_coverage(self, text: str) -> None:
         task = Task.parse(text, self.base)
-        with progress_shown():
+        with progress_shown("predicting") as watch:
+            watch(0, 1)
             positions = coverage(task, Domain.parse(self.train, self.base))
         if self.json:
             sets = ("pairs", "carries", "outputs")
@@ -97,37 +93,6 @@ class Predict:
             ]
             return print(json.dumps(rows))
         return Console(highlight=False).print(coverage_table(positions, self.base))
-
-
-@contextmanager
-def progress_shown() -> Iterator[Callable[[int, int], None]]:
-    """On stderr, once it takes more than two seconds: a bar on a terminal, one plain line elsewhere."""
-    bar = Progress(
-        TextColumn("predicting"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    rows = bar.add_task("", total=None)
-
-    def start() -> None:
-        if bar.console.is_terminal:
-            bar.start()
-        else:
-            print("predicting: this takes more than a moment", file=sys.stderr, flush=True)
-
-    timer = Timer(QUIET_SECONDS, start)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield lambda done, total: bar.update(rows, completed=done, total=total)
-    finally:
-        timer.cancel()
-        timer.join()
-        if bar.live.is_started:
-            bar.stop()
 
 
 def show(predictions: Predictions, console: Console) -> None:

@@ -16,7 +16,7 @@ class Report:
     """
 
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN")] = ()
-    """Run folders, or folders that hold some."""
+    """Run folders, folders that hold some, or models that come with the package."""
     out: Path = Path("report.html")
     """The file to write, or a pipe or device to write into."""
     json: bool = False
@@ -24,8 +24,9 @@ class Report:
 
     def run(self) -> None:
         from lengthwise.report.page import Report as Page
+        from lengthwise.shipped import model_path
 
-        report = Page.of(self.runs)
+        report = Page.of([model_path(run) for run in self.runs])
         report.write(self.out)
         if self.json:
             content = {

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from lengthwise.commands.sweep import ScaleOut
+from lengthwise.commands.verbosity import Verbosity
 from lengthwise.errors import InputError
 from lengthwise.recipes import RECIPES, Recipe, Setting, find_recipes
 from lengthwise.recipes.recipe import Rows
@@ -27,7 +28,7 @@ DEFAULT_SEEDS = "(default: the recipe's own number, 1 or 3; 1 at scale laptop)"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reproduce:
+class Reproduce(Verbosity):
     """Train a recipe's models, measure them, and show tables, figures and verdicts. Finished runs are not redone.
 
     Example: lengthwise reproduce addition --scale laptop
@@ -66,7 +67,7 @@ class Reproduce:
         recipes = find_recipes(self.recipe)
         setting = Setting(scale=self.scale, preset=self.preset)
         out = self.out or Path(OUT[self.scale, self.preset])
-        console = Console(highlight=False, stderr=self.json)
+        console = self.results(as_json=self.json)
         shown = [self._reproduce(recipe, setting, out, console) for recipe in recipes]
         render(recipes, out, console)
         if self.json:
@@ -84,7 +85,7 @@ class Reproduce:
         seeds = recipe.usual_seeds(setting) if self.seeds is None else self.seeds
         asked = {"scale": setting.scale, "preset": setting.preset, "seeds": seeds}
         runs = recipe.runs(setting, seeds, self.only)
-        where = {"device": self.device, "scale_out": self.scale_out, "console": console}
+        where = {"device": self.device, "scale_out": self.scale_out, "console": self.news()}
         folders = reproduce(recipe.name, runs, out, asked=asked, **where)
         views = [RunView(folder) for folder in folders]
         console.print(row_table(views))

@@ -11,9 +11,17 @@ import tyro
 from rich.console import Console
 
 from lengthwise.arithmetic import OPERATIONS
+from lengthwise.commands.verbosity import Verbosity
 from lengthwise.errors import InputError
+from lengthwise.progress import progress_shown
 from lengthwise.recipes import preset
 from lengthwise.runs.config import RunConfig, completed
+
+STATE_NEWS = {
+    "done": "is done already",
+    "stopped": "was stopped; training goes on from its last checkpoint",
+    "interrupted": "was interrupted; training goes on from its last checkpoint, if there is one",
+}
 
 DEFAULT_NAME = "(default: made from task, domain, encoding and seed)"
 
@@ -41,7 +49,7 @@ class Configured:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train(Configured):
+class Train(Configured, Verbosity):
     """Train a model into a run folder. The same command again resumes it, or shows its verdicts if it is done.
 
     Example: lengthwise train add --train D4 --test D1..9 --size mini --seed 1
@@ -64,15 +72,16 @@ class Train(Configured):
         from lengthwise.records.folder import RunFolder
         from lengthwise.runs.launch import Job, train_jobs
 
+        news = self.news()
         if self.dry_run:
-            return self._show_costs()
+            return self._show_costs(news)
         folder = RunFolder(self.out / self._folder_name())
-        console = Console(highlight=False, stderr=self.json)
-        if folder.status() == "done":
+        state = folder.state()
+        if state in STATE_NEWS:
             folder.refuse_other(self.config.model_dump(mode="json"), completed)
-            console.print(f"{folder.path} is done already")
-        train_jobs([Job(self.config, folder)], device=self.device, mirror=self.mirror, console=console)
-        return self._show_verdicts(folder.path, console)
+            news.print(f"{folder.path} {STATE_NEWS[state]}", soft_wrap=True, markup=False)
+        train_jobs([Job(self.config, folder)], device=self.device, mirror=self.mirror, console=news)
+        return self._show_verdicts(folder.path)
 
     def _folder_name(self) -> str:
         if self.name is None:
@@ -81,7 +90,7 @@ class Train(Configured):
             raise InputError(f"name {self.name!r} is not a folder name (no slashes, not empty)")
         return self.name
 
-    def _show_verdicts(self, path: Path, console: Console) -> None:
+    def _show_verdicts(self, path: Path) -> None:
         from lengthwise.records.view import RunView
         from lengthwise.report.run_tables import verdict_json, verdict_table
         from lengthwise.report.words import legend
@@ -89,7 +98,7 @@ class Train(Configured):
         rows = RunView.of(path).verdicts()
         if self.json:
             return print(json.dumps({"run": str(path), "rows": [verdict_json(row) for row in rows]}, indent=2))
-        config = self.config
+        config, console = self.config, Console(highlight=False)
         console.print(verdict_table(rows, f"{config.task} trained on {config.train}, {config.encoding}"))
         console.print(legend("verdicts"))
         if self.config.data.samples is not None:
@@ -104,10 +113,12 @@ class Train(Configured):
         if "samples" in (status := read_json(path / "status.json")):
             console.print(f"Trained on a fixed set: {counts_text(status['samples'])}")
 
-    def _show_costs(self) -> None:
+    def _show_costs(self, news: Console) -> None:
         from lengthwise.runs.costs import costs, costs_text
 
-        found = costs(self.config, self.device)
+        with progress_shown("measuring the time of a step", news) as watch:
+            watch(0, 1)
+            found = costs(self.config, self.device)
         return print(json.dumps(found, indent=2) if self.json else costs_text(found))
 
 

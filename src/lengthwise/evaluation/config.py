@@ -34,7 +34,8 @@ class EvaluationConfig(Config):
     """Measure after training how often each operand digit changes each answer digit."""
 
     chains: bool = False
-    """Measure exact match by longest carry chain after training, on equally many problems of each (add)."""
+    """Measure exact match by longest carry chain after training, on equally many problems of each (add without
+    modulus)."""
 
     pairs: Count | None = None
     """Number of problems for each pair of operand lengths, measured after training; above 30 digits not every
@@ -69,8 +70,6 @@ class EvaluationConfig(Config):
         """Refuse what has no meaning for a task."""
         for name in self.hypotheses:
             Hypothesis.parse(name).check(task)
-        if self.chains and not task.op.has_carries:
-            raise InputError(f"evaluation.chains requires an addition, which has carry chains, not {task}")
-        for name in ("sets", "changed_digits"):
+        for name in ("chains", "sets", "changed_digits"):
             if getattr(self, name) and not task.plain_sum:
                 raise InputError(f"evaluation.{name} requires add without a modulus, not {task}")

@@ -47,6 +47,11 @@ class Reading(NamedTuple):
     symbols: Tensor | None = None
     base: int = 0
 
+    def after(self, ids: Tensor, written: int) -> "Reading":
+        """What is read once the first tokens of each answer are written, as ids [M, N, P + steps] have them."""
+        prompt = ids[..., : self.prompt.shape[-1] + written]
+        return self._replace(prompt=prompt, steps=self.steps - written, lengths=self.lengths + written)
+
     def positions_of(self, ids: Tensor, start: int = 0) -> Tensor:
         """Of tokens [M, N, T] that stand from place `start` on."""
         places = slice(start, start + ids.shape[-1])
@@ -114,6 +119,30 @@ def decode(subject: Subject, problem: Pair, chunk: int = 2_000) -> Tensor:
     chunks = zip(*(operand.split(chunk, dim=1) for operand in problem), strict=True)
     end = subject.layout.vocabulary.eos
     return torch.cat([greedy(subject.model, prepare(subject, pair), end) for pair in chunks], dim=1)
+
+
+@torch.no_grad()
+def decode_from(subject: Subject, problem: Pair, draft: Tensor) -> Tensor:
+    """What `decode` gives, sooner where answers begin as a guess [M, N, A] does (speculative decoding).
+
+    One pass reads problem and guess. Up to the first token that the model would not have written, the guess is
+    what it writes; from there on it decodes. What follows an answer's end is the end again.
+    """
+    return torch.cat([_continued(subject, (a, b), c) for a, b, c in subject.chunks(*problem, draft)], dim=1)
+
+
+def _continued(subject: Subject, pair: Pair, draft: Tensor) -> Tensor:
+    reading, end = prepare(subject, pair), subject.layout.vocabulary.eos
+    places, start = reading.positions.shape[-1], int(reading.lengths.min())
+    ids = functional.pad(subject.layout.encode(*pair, draft).ids, (0, reading.steps), value=end)[..., :places]
+    logits = subject.model(ids[..., :-1], reading.positions_of(ids[..., :-1]), tail=places - start)
+    written = functional.pad(logits.argmax(-1), (start, 0))
+    guess, told = (after_prompt(part, reading.lengths, reading.steps) for part in (ids, written))
+    in_answer = (guess == end).cumsum(-1) - (guess == end).long() == 0  # up to its end
+    agreed = int(_first((guess != told) & in_answer).min())
+    if agreed == reading.steps:
+        return guess
+    return torch.cat([guess[..., :agreed], greedy(subject.model, reading.after(ids, agreed), end)], dim=-1)
 
 
 def prepare(subject: Subject, pair: Pair) -> Reading:

@@ -22,6 +22,7 @@ from lengthwise.errors import InputError
 from lengthwise.evaluation.measure import row_makers
 from lengthwise.evaluation.problems import Drawing, Member, Problems, test_problems
 from lengthwise.evaluation.strata import pair_lengths
+from lengthwise.progress import Watch, unwatched
 from lengthwise.records.schema import Record
 from lengthwise.records.spec import RunSpec
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
@@ -119,13 +120,16 @@ def examples(spec: RunSpec, count: int) -> list[tuple[int, int]]:
     return _pairs(sampler(torch.arange(count)), spec.task.base) if count else []
 
 
-def ask(model: TextModel, spec: RunSpec, prompts: Prompts, problems: int = 1000) -> list[Answered]:
+def ask(
+    model: TextModel, spec: RunSpec, prompts: Prompts, problems: int = 1000, watch: Watch = unwatched
+) -> list[Answered]:
     """Answers to test problems of every domain that verdicts on this question need."""
     domains, base = spec.measured_domains(), spec.task.base
     width = max(domain.length for domain in domains)
     drawing, digits = Drawing([spec.seed], width, base, problems, CPU), spec.task.answer_digits(width)
     found: list[Answered] = []
-    for domain in domains:
+    for done, domain in enumerate(domains):
+        watch(done, len(domains))
         chosen = test_problems(domain, drawing, whole=problems)
         texts = model([prompts(a, b) for a, b in _pairs(chosen.pair, base)], digits)
         found.append(Answered.of(chosen, [prompts.read(text) for text in texts], base))

@@ -201,7 +201,7 @@ def _check_file(path: Path) -> None:
 
 def _status(run: RunSource) -> str | None:
     _check_file(run.path / STATUS)
-    return run.status()
+    return run.state()
 
 
 def summary(name: str, path: Path) -> RunEntry:

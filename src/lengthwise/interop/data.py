@@ -23,6 +23,7 @@ from lengthwise.config import Config, Count
 from lengthwise.errors import InputError
 from lengthwise.records.files import replace_file
 from lengthwise.report.words import domain_words, task_words
+from lengthwise.tokens.config import Sampling, check_sampling
 from lengthwise.tokens.digits import Answers, to_ints
 from lengthwise.tokens.layouts import Layout, build_layout
 from lengthwise.tokens.reserve import reserves
@@ -48,13 +49,14 @@ class DataSet(Config):
     number: Count
     layout: str = "padded"
     side: Literal["train", "test"] = "train"
-    sampling: Literal["uniform", "paper", "balanced", "chains"] = "uniform"
+    sampling: Sampling = "uniform"
     base: int = 10
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
     operand_width: Count | None = None
 
     @model_validator(mode="after")
     def _everything_reads(self) -> Self:
+        check_sampling(self.sampling, self._parts[0])
         assert self._sampler and self._layout, "built once, and refused here"
         return self
 

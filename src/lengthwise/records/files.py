@@ -10,6 +10,7 @@ import os
 import signal
 import stat
 import sys
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +19,9 @@ from typing import Any, BinaryIO, TextIO
 from lengthwise.errors import InputError
 
 FAULT = "LENGTHWISE_FAULT"
+
+LOCK_WAITS = (0.02, 0.1, 0.4)
+"""Seconds between tries to lock a folder: who looks whether it is in use holds it for a moment."""
 
 _passed: dict[str, int] = {}
 
@@ -157,13 +161,31 @@ def folder_lock(folder: Path) -> Generator[None]:
         os.close(handle)
 
 
-def _lock_folder(handle: int, folder: Path) -> None:
+def folder_in_use(folder: Path) -> bool | None:
+    """Whether a process holds the folder's lock; None where that cannot be told."""
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return False
     except BlockingIOError:
-        raise InUseError(f"{folder} is in use by another process") from None
+        return True
     except OSError:
-        return  # some network file systems lock no folders
+        return None
+    finally:
+        os.close(handle)
+
+
+def _lock_folder(handle: int, folder: Path) -> None:
+    for wait in (*LOCK_WAITS, None):
+        try:
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if wait is None:
+                raise InUseError(f"{folder} is in use by another process") from None
+            time.sleep(wait)
+        except OSError:
+            return None  # some network file systems lock no folders
+    return None
 
 
 def _locked(path: Path) -> TextIO:

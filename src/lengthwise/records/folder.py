@@ -13,7 +13,7 @@ from typing import Any, Literal, cast, get_args
 from pydantic import ValidationError
 
 from lengthwise.errors import InputError
-from lengthwise.records.files import fault_point, printable, read_file, read_json, write_json
+from lengthwise.records.files import fault_point, folder_in_use, printable, read_file, read_json, write_json
 from lengthwise.records.schema import Record, record_lines
 
 Status = Literal["running", "stopped", "done", "failed"]
@@ -71,6 +71,10 @@ class RunSource(ABC):
             return status
         raise InputError(f"{self.path / STATUS} tells no status (choose from {', '.join(STATUSES)})")
 
+    def state(self) -> str | None:
+        """The status; `interrupted` where this says running, but the process that ran it is gone."""
+        return self.status()
+
     def costs(self) -> dict[str, Any]:
         """What else status.json notes: steps, tokens, seconds. Runs of earlier versions note less."""
         return self.content(STATUS) or {}
@@ -125,6 +129,11 @@ class RunFolder(RunSource):
     def content(self, file: str) -> Any:
         path = self.path / file
         return read_json(path) if path.exists() else None
+
+    def state(self) -> str | None:
+        status = self.status()
+        gone = status == "running" and folder_in_use(self.path) is False
+        return "interrupted" if gone else status
 
     def set_status(self, status: Status, **details: Any) -> None:
         write_json(self.path / STATUS, {"status": status, **details})

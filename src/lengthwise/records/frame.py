@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from lengthwise.errors import InputError
 from lengthwise.records.files import replace_file
 from lengthwise.records.packed import PackedRun
-from lengthwise.records.schema import Record
+from lengthwise.records.schema import TRAIN_LOSS, Record
 from lengthwise.records.view import RunView
 
 NUMBERS = {
@@ -52,10 +52,11 @@ def _with_run(view: RunView, recipe: str | None) -> pl.DataFrame:
     named = (view.name, recipe, view.row, spec.seed)
     asked = (str(spec.task), spec.task.base, str(spec.train), spec.encoding, spec.layout, spec.positions)
     values = dict(zip(RUN_COLUMNS, (*named, *asked, spec.question), strict=True))
+    evaluated = pl.col("step").filter(pl.col("metric") != TRAIN_LOSS)
     return records.select(
         *(pl.lit(values[column], dtype).alias(column) for column, dtype in RUN_COLUMNS.items()),
         *MEASURED_COLUMNS,
-        (pl.col("step") == pl.col("step").max()).alias("last"),
+        (pl.col("step") == evaluated.max()).alias("last"),
         (pl.col("correct") / pl.col("total")).alias("share"),
     )
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, model_validator
 
-TRUTH = "truth"
+TRUTH, TRAIN_LOSS = "truth", "train_loss"
 
 Integer = Annotated[int, Field(le=2**63 - 1)]
 """As a column of a table holds it."""
@@ -23,7 +23,8 @@ class Record(BaseModel):
     - `strong`: value, the mean probability of the reference's whole answer
     - `support:5`: value, the mean probability outside the digits that training ever showed at position 5
     - `loss`: value, cross-entropy per answer token, in nats
-    - `train_loss`: value, the same in training, the mean over the steps since the evaluation before
+    - `train_loss`: value, the same in training, the mean over the steps since the record before; about 200 in a
+      run, also at steps without an evaluation
     - `r2:3`: value, how well digit 3 of decoded answers follows from its own column and the carry of the one
       below, out of sample (`evaluation/probes.py`); the domain is that of the problems before digits around it
       were drawn anew; no record where the digit is constant

@@ -10,7 +10,7 @@ from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.records.folder import RunSource
 from lengthwise.records.packed import open_run
-from lengthwise.records.schema import TRUTH, Record
+from lengthwise.records.schema import TRAIN_LOSS, TRUTH, Record
 from lengthwise.records.spec import RunSpec, read_spec
 from lengthwise.records.verdicts import Counts, Verdict, counted, passes_gate, verdicts
 
@@ -82,10 +82,16 @@ class RunView:
         return self.source.records()
 
     @cached_property
+    def evaluated_steps(self) -> list[int]:
+        """Steps with an evaluation, in order; the training loss is recorded at others too."""
+        return sorted({record.step for record in self.records if record.metric != TRAIN_LOSS})
+
+    @cached_property
     def last_step(self) -> int:
-        if not self.records:
+        """The step of the last evaluation."""
+        if not self.evaluated_steps:
             raise InputError(f"{self.source.path} has no records yet")
-        return max(record.step for record in self.records)
+        return self.evaluated_steps[-1]
 
     def at(self, step: int) -> list[Record]:
         return [record for record in self.records if record.step == step]
@@ -122,7 +128,7 @@ class RunView:
         """The verdicts of the last evaluation that is whole, and its step: one that is being written, or was cut
         short, cannot be judged."""
         why = "nothing measured yet"
-        for step in sorted({record.step for record in self.records}, reverse=True):
+        for step in reversed(self.evaluated_steps):
             try:
                 return step, verdicts(self.spec.predictions(), self.train, self.at(step))
             except InputError as error:

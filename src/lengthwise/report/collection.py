@@ -29,7 +29,7 @@ RUN_NAME = re.compile(r".+-s\d+")
 """Runs of recipes; a run may have any other name."""
 
 RUN_PLACES = "a run folder, packed results such as results/addition.json, or a folder that holds some"
-UNFINISHED = ("running", "stopped", "failed")
+UNFINISHED = ("running", "stopped", "interrupted", "failed")
 
 # What says how a run is watched, not how it is trained.
 WATCHING = ("seed", "test", "evaluation", "training.evaluate_every", "training.checkpoint_every")
@@ -61,7 +61,7 @@ class Collection:
     @property
     def unfinished(self) -> dict[str, str]:
         """Runs that no table or figure shows, and their status."""
-        found = {view.name: str(view.source.status()) for view in self._reported}
+        found = {view.name: str(view.source.state()) for view in self._reported}
         return {name: status for name, status in found.items() if status != "done"}
 
     @cached_property
@@ -141,7 +141,7 @@ def _shown(view: RunView, label: str) -> ShownRun:
     if not view.records:
         raise InputError("it has no records yet")
     step, verdicts = view.last_whole()
-    status, standing = view.source.status(), ""
+    status, standing = view.source.state(), ""
     if status in UNFINISHED or step < view.last_step:
         why = status if status in UNFINISHED else "last evaluation cut short"
         standing = f"{why}, shown as of step {step:,}"

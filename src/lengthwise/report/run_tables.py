@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 from rich.markup import escape
@@ -24,6 +25,9 @@ from lengthwise.records.verdicts import (
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import group_by
 from lengthwise.report.tables import EXACT, new_table, percent
+
+MOST_DIGITS = 12
+"""Digits of a number that a table shows, from the lowest; JSON has all."""
 
 STYLES = {HOLDS: "green", FAILS: "red", UNDECIDED: "yellow"}
 
@@ -76,7 +80,7 @@ def row_table(views: Sequence[RunView]) -> Table:
 
 def _row_cells(view: RunView) -> tuple[str, ...]:
     if view.source.status() != "done":
-        return (escape(view.name), "–", "–", "–", "–", str(view.source.status()))
+        return (escape(view.name), "–", "–", "–", "–", str(view.source.state()))
     verdicts = view.verdicts()
     counts, word = Counter(verdict.word for verdict in verdicts), row_verdict(verdicts)
     learned = percent(view.final_counts[str(view.train), TRUTH].share)
@@ -126,7 +130,7 @@ def failure_table(records: Sequence[Record]) -> Table:
         counts = {record.metric: record.correct or 0 for record in own}
         if "malformed" in counts:
             wrong = [f"{metric}: {n}" for metric, n in counts.items() if metric.startswith("first_wrong:")]
-            digits = ", ".join(wrong).replace("first_wrong:", "") or "–"
+            digits = ", ".join(_some(wrong)).replace("first_wrong:", "") or "–"
             rows.append((escape(domain), *(str(counts[way]) for way in WAYS), digits))
     return new_table("decoded", "right", "malformed", "wrong length", "first wrong digit: answers", rows=rows)
 
@@ -148,17 +152,28 @@ def detail_table(records: Sequence[Record]) -> Table:
             outside = [r.value for r in own if r.metric.startswith("support:") and r.value is not None]
             largest = f"{max(outside):.1e}" if outside else "–"
             reach = percent(measured(found["weak"]).share)
-            rows.append((escape(domain), reference, *sure, reach, largest, " ".join(digits.get(domain, []))))
+            alone = digits.get(domain, [])
+            shown = f"all {alone[0]}" if len({*alone}) == 1 else " ".join(_some(alone))
+            rows.append((escape(domain), reference, *sure, reach, largest, shown))
     columns = ("test on", "against", "loss", "probability", "within reach %", "outside", "digits")
     return new_table(*columns, rows=rows)
 
 
+def _some(digits: Sequence[str]) -> list[str]:
+    """As many as fit into a line."""
+    more = len(digits) - MOST_DIGITS
+    return [*digits[:MOST_DIGITS], *([f"and {more} more"] if more > 0 else [])]
+
+
 def dependence_table(found: Dependence) -> Table:
     theory = "no prediction" if found.hypothesis is None else str(found.hypothesis)
-    operand_digits = [f"a{j}" for j in range(1, len(found.measured[0]) + 1)]
-    both = zip(found.measured, found.exact, strict=True)
-    rows = [(f"c{i}", *map(_cell, own, exact)) for i, (own, exact) in enumerate(both, start=1)]
-    return new_table("answer", *operand_digits, rows=rows, title=f"What digits depend on, beside {theory}")
+    operand_digits = [f"a{j}" for j in range(1, len(found.measured[0]) + 1)][:MOST_DIGITS]
+    both = islice(zip(found.measured, found.exact, strict=True), MOST_DIGITS)
+    rows = [
+        (f"c{i}", *islice(map(_cell, own, exact), MOST_DIGITS)) for i, (own, exact) in enumerate(both, start=1)
+    ]
+    lowest = f", the lowest {MOST_DIGITS}" if len(found.measured) > MOST_DIGITS else ""
+    return new_table("answer", *operand_digits, rows=rows, title=f"What digits depend on, beside {theory}{lowest}")
 
 
 def _cell(counts: Measured, exact: Fraction | None) -> str:

@@ -1,6 +1,7 @@
 """From configs to the objects they describe: layout, model, data; and which configs can train side by side."""
 
 import json
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
@@ -24,6 +25,8 @@ from lengthwise.tokens.sampling import Stream
 from lengthwise.training.data import TrainingData, problems_per_row, row_length
 from lengthwise.training.optimizer import Optimizer
 from lengthwise.training.steps import Dropout, PlainSteps, Steps
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,7 @@ def build(
     )
     model.encoding.check(needed)
     names = [config.name for config in configs] if names is None else names
+    log.info("%s: %d x %s parameters on %s", names[0], len(configs), f"{model.parameter_count():,}", device)
     stack = Stack(model.to(device), layout, model.encoding, configs, names)
     if module is None:
         return stack
@@ -127,6 +131,7 @@ def training_steps(stack: Stack, *, plain: bool = False) -> Steps:
         return PlainSteps(model, training_data(stack, batch), optimizer, batch, dropout)
     from lengthwise.training.graph import WINDOW, GraphSteps  # noqa: PLC0415 (needs a GPU)
 
+    log.info("compiling the training step and capturing its graph")
     return GraphSteps(model, training_data(stack, WINDOW * batch), optimizer, batch, dropout)
 
 

@@ -18,7 +18,7 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.model.config import ModelConfig
 from lengthwise.records.spec import RunSpec
 from lengthwise.theory.encodings import check_layout, encoding_facts, layout_facts
-from lengthwise.tokens.config import DataConfig
+from lengthwise.tokens.config import DataConfig, check_sampling
 from lengthwise.training.config import TrainingConfig
 
 DEFAULT_TEST = "(default: lengths 1 to five above the trained ones)"
@@ -70,6 +70,7 @@ class RunConfig(Config):
                 f"{self.operand_width} digits (must be {needed} or more)"
             )
         check_layout(self.spec.layout, self.spec.task, self.encoding)
+        check_sampling(self.data.sampling, self.spec.task)
         self.evaluation.check(self.spec.task)
         return self
 

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.model.gpt import GPT
+from lengthwise.progress import Watch, duration, unwatched
 from lengthwise.runs.build import (
     Stack,
     build,
@@ -50,18 +51,6 @@ def costs_text(costs: Mapping[str, Any]) -> str:
     if costs["samples"] is not None:
         lines["samples"] = counts_text(costs["samples"])
     return "\n".join(f"{name:<15} {text}" for name, text in lines.items())
-
-
-def duration(seconds: float) -> str:
-    """
-    >>> duration(42.4), duration(600), duration(10_000), duration(181_083)
-    ('42 s', '10 minutes', '2.8 hours', '2.1 days')
-    """
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7_200:
-        return f"{seconds / 60:.0f} minutes"
-    return f"{seconds / 3_600:.1f} hours" if seconds < 172_800 else f"{seconds / 86_400:.1f} days"
 
 
 def costs(config: RunConfig, device: str) -> dict[str, Any]:
@@ -141,20 +130,31 @@ def _megabytes(count: int) -> str:
 # --- benchmarks ---------------------------------------------------------------------------------------------
 
 
-def bench(config: RunConfig, device: torch.device, *, members: int, seconds: float = 3.0) -> dict[str, Any]:
+def bench(
+    config: RunConfig, device: torch.device, *, members: int, seconds: float = 3.0, watch: Watch = unwatched
+) -> dict[str, Any]:
     """Measure one config alone and as a stack of `members` that differ in their seeds.
 
     An interim evaluation is one between training steps, which has fewer problems; the other has all domains of the
-    config, against truth and prediction.
+    config, against truth and prediction. `watch` is told how many of its measurements are done.
     """
     check_memory([config] * members, device)
+    sizes, rates = sorted({1, members}), []
+    total = len(sizes) + 4
+    watch(0, total)
     ceilings = measure_ceilings(device)
     configs = [config.changed(seed=config.seed + k) for k in range(members)]
-    rates = [_training_rate(configs[:size], device, ceilings, seconds) for size in sorted({1, members})]
+    for done, size in enumerate(sizes, start=1):
+        watch(done, total)
+        rates.append(_training_rate(configs[:size], device, ceilings, seconds))
     stack = build([config], device)
+    watch(total - 3, total)
     interim, _ = _evaluation(stack, detail=False)
+    watch(total - 2, total)
     evaluation, problems = _evaluation(stack, detail=True)
+    watch(total - 1, total)
     data = training_data(stack, DRAWN)
+    drawing = _seconds_each(lambda: data(0), device, seconds / 3, at_once=TIMED)
     return {
         "ceilings": ceilings,
         "parameters": stack.model.parameter_count(),
@@ -165,7 +165,7 @@ def bench(config: RunConfig, device: torch.device, *, members: int, seconds: flo
         "interim_evaluation_seconds": interim,
         "evaluation_seconds": evaluation,
         "evaluation_problems_per_second": problems / evaluation,
-        "data_problems_per_second": DRAWN / _seconds_each(lambda: data(0), device, seconds / 3, at_once=TIMED),
+        "data_problems_per_second": DRAWN / drawing,
     }
 
 

@@ -1,5 +1,7 @@
 """Evaluating: a stack while it trains and after that, and a trained run on test domains or a user's own pairs."""
 
+import logging
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,6 +18,7 @@ from lengthwise.evaluation.probes import measure_changed, measure_dependence, me
 from lengthwise.evaluation.problems import Member, Pair, Problems, given_problems, test_problems
 from lengthwise.evaluation.strata import Strata, chain_strata, measure_strata, pair_strata, set_strata
 from lengthwise.evaluation.text import Answered, Found, Prompts, TextModel, ask, find_functions, text_records
+from lengthwise.progress import Watch, unwatched
 from lengthwise.records.analysis import Dependence, dependence_of
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.verdicts import Verdict, counted, verdicts
@@ -28,6 +31,8 @@ from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.digits import to_ints
 from lengthwise.tokens.fixed import FixedSet
 from lengthwise.tokens.reserve import WHOLE_LIMIT
+
+log = logging.getLogger(__name__)
 
 
 class Assessment:
@@ -148,9 +153,10 @@ def domain_rows(stack: Stack, domains: Sequence[Domain] | None = None, *, interi
     return [_domain_row(stack, domain, count, whole) for domain in domains]
 
 
-def few_rows(stack: Stack, count: int) -> list[Row]:
-    """A row of at most `count` problems for each test domain, which all members share."""
-    return [_domain_row(stack, domain, count, count) for domain in stack.config.spec.tests]
+def few_rows(stack: Stack, count: int, domains: Sequence[Domain] | None = None) -> list[Row]:
+    """A row of at most `count` problems for each domain; by default for each test domain, which all members
+    share."""
+    return [_domain_row(stack, domain, count, count) for domain in domains or stack.config.spec.tests]
 
 
 def _domain_row(stack: Stack, domain: Domain, count: int, whole: int) -> Row:
@@ -193,9 +199,13 @@ def evaluate(
     dependence: bool = False,
     functions: bool = False,
     show_errors: int = 0,
+    problems: int | None = None,
+    seed: int | None = None,
     device: str = "auto",
+    watch: Watch = unwatched,
 ) -> Evaluation:
-    """Measure a run on test domains (by default its own), or on a file of pairs.
+    """Measure a run on test domains (by default its own), or on a file of pairs. `problems` of each domain are
+    drawn by `seed`, by default as after training; `watch` is told how many domains are done, and of how many.
 
     `decoded` adds real decoding with its failure split; `dependence` what each answer digit depends on;
     `functions` which function the answers follow; `show_errors` finds that many wrong answers.
@@ -206,13 +216,15 @@ def evaluate(
         raise InputError(f"show_errors is {show_errors} (must be 0 or more)")
     with memory_errors_explained(1):
         run = run if isinstance(run, Run) else load(run, device=device)
-        stack, members = run.stack, run.stack.members([run.step])
+        members, run = run.stack.members([run.step]), _drawn_otherwise(run, problems, seed)
+        stack = run.stack
         domains = _domains(run, test) if pairs is None else []
         measured = run.config.spec.measured_domains(domains)
-        rows = domain_rows(stack, measured) if pairs is None else [_given(run, pairs)]
-        records = measure(stack, members, rows, detail=True)
-        if decoded:
-            records += measure_decoded(stack, members, rows)
+        if pairs is not None:
+            rows = [_given(run, pairs)]
+        else:
+            rows = domain_rows(stack, measured) if problems is None else few_rows(stack, problems, measured)
+        records = measure_each(stack, members, rows, decoded=decoded, watch=watch)
         predictions = run.config.spec.predictions(domains) if domains else []
         judged = verdicts(predictions, run.config.spec.train, records) if domains else []
         followed = find_functions(run.config.spec.task, _answered(run, rows)) if functions else []
@@ -220,10 +232,37 @@ def evaluate(
         return _with_dependence(run, members, found) if dependence else found
 
 
-def evaluate_text(model: TextModel, config: RunConfig, prompts: Prompts, name: str) -> Evaluation:
+def _drawn_otherwise(run: Run, problems: int | None, seed: int | None) -> Run:
+    """The same model, asked this many problems, drawn by this seed."""
+    config = run.config
+    if problems is not None:
+        config = config.changed(evaluation={"problems": problems})
+    if seed is not None:
+        config = config.changed(seed=seed)
+    return replace(run, config=config, stack=replace(run.stack, configs=[config]))
+
+
+def measure_each(
+    stack: Stack, members: Sequence[Member], rows: Sequence[Row], *, decoded: bool, watch: Watch
+) -> list[Record]:
+    """In detail, row after row; decoded records come last."""
+    forced: list[Record] = []
+    written: list[Record] = []
+    for done, row in enumerate(rows):
+        watch(done, len(rows))
+        start = time.perf_counter()
+        forced += measure(stack, members, [row], detail=True)
+        written += measure_decoded(stack, members, [row]) if decoded else []
+        log.info("%s: %.2f s", row.problems.name, time.perf_counter() - start)
+    return [*forced, *written]
+
+
+def evaluate_text(
+    model: TextModel, config: RunConfig, prompts: Prompts, name: str, *, watch: Watch = unwatched
+) -> Evaluation:
     """Measure a model that answers in text on what a config asks; records call it by this name."""
     spec = config.spec
-    found = ask(model, spec, prompts, config.evaluation.problems)
+    found = ask(model, spec, prompts, config.evaluation.problems, watch)
     records = text_records(spec, name, found, reverse=prompts.reverse)
     judged = verdicts(spec.predictions(), spec.train, records)
     return Evaluation(records, judged, [], functions=find_functions(spec.task, found))

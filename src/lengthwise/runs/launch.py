@@ -1,11 +1,12 @@
 """Training runs: claim folders, pack what can train side by side, resume, measure, record."""
 
+import logging
 import math
 import shutil
 import signal
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,9 +19,10 @@ from rich.console import Console
 from lengthwise.errors import InputError
 from lengthwise.evaluation.measure import record_maker
 from lengthwise.model.positions import check_encoding
+from lengthwise.progress import TrainingBar, news_console
 from lengthwise.records.files import fault_point, folder_lock
 from lengthwise.records.folder import RunFolder
-from lengthwise.records.schema import Record
+from lengthwise.records.schema import TRAIN_LOSS, Record
 from lengthwise.runs.build import (
     Module,
     build,
@@ -35,7 +37,7 @@ from lengthwise.runs.config import RunConfig, completed
 from lengthwise.runs.evaluate import Assessment, assess_held_out, training_accuracies
 from lengthwise.runs.load import OWN_MODULE, own_module
 from lengthwise.runs.machine import choose_device, environment, memory_errors_explained
-from lengthwise.runs.progress import Mirror, TrainingBar, check_mirror, open_mirrors
+from lengthwise.runs.mirrors import Mirror, check_mirror, open_mirrors
 from lengthwise.training.checkpoint import (
     Place,
     agree,
@@ -50,6 +52,8 @@ from lengthwise.training.checkpoint import (
     save_checkpoint,
 )
 from lengthwise.training.trainer import Callbacks, Progress, Trainer
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,7 @@ def train_jobs(
         for job in jobs:
             RunFolder.claim(job.folder.path, job.config.model_dump(mode="json"), facts, completed)
             check_module(job.folder, own.get(OWN_MODULE))
+            log.info("%s: %s", job.folder.path, "new" if job in new else f"at step {job.place[0]:,}")
         unfinished = [job for job in jobs if job.folder.status() != "done"]
         for job in unfinished:
             locks.enter_context(folder_lock(job.folder.path))
@@ -111,7 +116,7 @@ def train_jobs(
             with failures_recorded(members), memory_errors_explained(len(members)):
                 with new_folders_removed_on_error(job for job in members if job in new):
                     mirrors = open_mirrors(mirror, [job.folder for job in members])
-                    run = StackRun(members, where, mirrors, console or Console(), module)
+                    run = StackRun(members, where, mirrors, console or news_console(), module)
                 run.to_the_end()
     return [job.folder for job in jobs]
 
@@ -145,7 +150,9 @@ def failures_recorded(jobs: Sequence[Job]) -> Iterator[None]:
     except InputError as error:
         for job in jobs:
             if job.folder.path.exists():
-                job.folder.set_status("failed", reason=str(error))
+                # On a full disk this cannot be written either; then the run is interrupted.
+                with suppress(InputError):
+                    job.folder.set_status("failed", reason=str(error))
         raise
 
 
@@ -203,6 +210,7 @@ class StackRun:
                     Callbacks(
                         evaluate=lambda progress: self._evaluate(progress, bar),
                         finish=self._finish,
+                        record_losses=lambda progress: self._record_losses(progress, bar),
                         checkpoint=self._checkpoint,
                         after_step=lambda progress: bar.step(progress, self.trainer.last_step()),
                         stop=stop.is_set,
@@ -212,6 +220,7 @@ class StackRun:
             for mirror in self.mirrors:
                 mirror.close()
         progress = self.trainer.progress
+        log.info("%.1f s of steps, %.1f s of evaluations", progress.seconds, self.evaluation_seconds)
         if not progress.finished:
             raise KeyboardInterrupt(f"stopped after step {progress.step}; the same command resumes it")
         for k, job in enumerate(self.jobs):
@@ -262,6 +271,10 @@ class StackRun:
         bar.evaluated(progress, accuracies)
         return accuracies
 
+    def _record_losses(self, progress: Progress, bar: TrainingBar) -> None:
+        self._record(progress, [])
+        bar.read_losses(progress)
+
     def _finish(self, progress: Progress) -> None:
         with self._timed():
             steps = self.trainer.steps_taken()
@@ -273,11 +286,13 @@ class StackRun:
     def _timed(self) -> Iterator[None]:
         """Evaluations count apart from training. Their counts wait for the device, so the clock need not."""
         start = time.perf_counter()
+        fault_point("mid-evaluation")
         yield
-        self.evaluation_seconds += time.perf_counter() - start
+        seconds = time.perf_counter() - start
+        log.info("evaluated at step %d in %.2f s", self.trainer.progress.step, seconds)
+        self.evaluation_seconds += seconds
 
     def _record(self, progress: Progress, records: Sequence[Record]) -> None:
-        fault_point("mid-evaluation")
         members = self.stack.members(self.trainer.steps_taken())
         for k, (job, member) in enumerate(zip(self.jobs, members, strict=True)):
             if not progress.alive[k]:
@@ -287,14 +302,14 @@ class StackRun:
             if progress.losses and member.step == progress.step:
                 total = progress.loss_steps * job.config.training.batch
                 make = partial(record_maker(member), domain=str(member.train), selection="sampled", seen=1.0)
-                own.append(make(metric="train_loss", value=progress.losses[k], total=total))
+                own.append(make(metric=TRAIN_LOSS, value=progress.losses[k], total=total))
             job.folder.append(own)
             for mirror in self.mirrors[k : k + 1]:
                 mirror.write(own)
 
     def _checkpoint(self, progress: Progress) -> None:
         """One transaction: every member keeps its checkpoint before until all have a new one."""
-        whole, names = self.trainer.state(), self.stack.names
+        start, whole, names = time.perf_counter(), self.trainer.state(), self.stack.names
         live = [(k, job) for k, job in enumerate(self.jobs) if progress.alive[k]]
         for k, job in live:
             save_checkpoint(
@@ -311,6 +326,7 @@ class StackRun:
             )
         for _, job in live:
             drop_previous(job.folder.checkpoint_path)
+        log.info("saved step %d in %.2f s", progress.step, time.perf_counter() - start)
 
 
 def _is_number(record: Record) -> bool:

@@ -4,14 +4,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from torch import Tensor
+
 from lengthwise.arithmetic import Domain, digit_count, pair_length
 from lengthwise.errors import InputError
-from lengthwise.evaluation.decode import decode
+from lengthwise.evaluation.decode import decode_from
 from lengthwise.records.folder import RunFolder
 from lengthwise.runs.build import Module, Stack, build
 from lengthwise.runs.config import RunConfig, read_config
 from lengthwise.runs.machine import choose_device
-from lengthwise.shipped import shipped_models
+from lengthwise.shipped import model_path, shipped_models
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.digits import from_ints
 from lengthwise.tokens.layouts.layout import Malformed
@@ -52,9 +54,16 @@ class Run:
             from_ints(list(numbers), width, base).to(self.stack.device)[None]
             for numbers in zip(*pairs, strict=True)
         )
-        (answers,) = decode(self.stack, (a, b))
+        (answers,) = decode_from(self.stack, (a, b), self._expected(pairs))
         read = (self.stack.layout.read_answer(ids) for ids in answers)
         return [self.compare(x, y, answer) for (x, y), answer in zip(pairs, read, strict=True)]
+
+    def _expected(self, pairs: Sequence[tuple[int, int]]) -> Tensor:
+        """Digits [1, N, A] that the model probably answers: what theory predicts, or the truth."""
+        width, base = self.stack.layout.answer_width, self.config.base
+        compared = [self.compare(a, b, 0) for a, b in pairs]
+        expected = [answer.truth if answer.predicted is None else answer.predicted for answer in compared]
+        return from_ints(expected, width, base).to(self.stack.device)[None]
 
     def check_answers(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Refuse problems whose answers the run has no room for."""
@@ -107,9 +116,8 @@ def own_module(folder: RunFolder) -> str | None:
 
 
 def _find_run(path: Path | str) -> RunFolder:
-    shipped = shipped_models()
-    if Path(path).exists():
-        return RunFolder.existing(path)
-    if str(path) not in shipped:
-        raise InputError(f"{path} is neither a run folder nor a shipped model (choose from {', '.join(shipped)})")
-    return RunFolder(shipped[str(path)])
+    found = model_path(path)
+    if not found.exists():
+        names = ", ".join(shipped_models())
+        raise InputError(f"{path} is neither a run folder nor a shipped model (choose from {names})")
+    return RunFolder.existing(found)

@@ -21,7 +21,7 @@ from lengthwise.theory.plateaus import plateaus as find_plateaus
 from lengthwise.theory.rules import Case, Rule, find_rule, stated_accuracy
 
 MOST_DOMAINS = 100
-"""As many that take `MOST_STEPS` each make a prediction of about half an hour."""
+"""As many that take `MOST_STEPS` each make a prediction of half an hour at worst."""
 
 
 @dataclass(frozen=True, slots=True)

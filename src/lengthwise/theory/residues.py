@@ -10,9 +10,11 @@ of the operands. For one (u, x), with d = gcd(u, q), m = q / d, u = d u', e = d 
 
     a0 must be a multiple e j,   and then   b0 = -s j - x N  (mod m)   with   s = z / u'  (mod m).
 
-So the number of (a0, b0) depends on (d, e), the slope s and on y = z mod m (x N mod m follows from y). The
-multiples -s j mod m of one slope are listed once, and every y reads off how many fall in its window: q^2
-steps in all. docs/theory.md derives this, and the limit for long operands.
+The residues of an interval occur equally often, but for a few. With all x together, the count is a sum over the
+divisors of q, so only pairs of the few are left. Not too many are counted one by one: how many j have their b0
+below N is a difference of two sums of floors, which Euclid's algorithm gives. Many share slopes: the multiples
+-s j mod m of one slope are listed once, and every y = z mod m, from which x N follows, reads off how many fall in
+its window: q^2 steps in all. docs/theory.md derives this, and the limit for long operands.
 """
 
 from collections.abc import Iterator
@@ -27,7 +29,10 @@ from lengthwise.arithmetic import Task
 
 Integers = npt.NDArray[np.int64]
 
+Bools = npt.NDArray[np.bool_]
+
 _CHUNK = 1 << 20  # table entries held at once
+_PAIR_STEPS = 20  # what a pair takes by itself, in entries of the table
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,17 @@ class Residues:
 
     def once_more(self, residue: int) -> bool:
         return (residue - self.start) % self.modulus < self.extra
+
+    def around_even(self) -> tuple[int, int, Integers]:
+        """(often, sign, few): each residue occurs `often` times, and few, at most half of them, `sign` times more.
+
+        >>> Residues.of(range(3, 12), 5).around_even()
+        (2, -1, array([2]))
+        """
+        start, size, sign = self.start, self.extra, 1
+        if 2 * size > self.modulus:
+            start, size, sign = start + size, self.modulus - size, -1
+        return self.often + (sign < 0), sign, (start + np.arange(size, dtype=np.int64)) % self.modulus
 
 
 def count_cancelling(left: range, right: range, modulus: int) -> int:
@@ -118,9 +134,13 @@ def count_agreeing(high_a: range, high_b: range, low_count: int, modulus: int) -
     >>> sum(a * b % 3 == (a % 10) * (b % 10) % 3 for a in range(10, 20) for b in range(10, 20))
     33
     """
-    rows = Residues.of(high_a, modulus)
-    columns = Residues.of(high_b, modulus)
-    return sum(_count_group(rows, columns, low_count, d, e) for d in divisors(modulus) for e in divisors(d))
+    a_often, a_sign, a_few = Residues.of(high_a, modulus).around_even()
+    b_often, b_sign, b_few = Residues.of(high_b, modulus).around_even()
+    total = a_sign * b_sign * _count_pairs(a_few, b_few, low_count, modulus)
+    every = np.arange(modulus, dtype=np.int64)
+    for factor, few in ((a_often * b_often, every), (a_often * b_sign, b_few), (b_often * a_sign, a_few)):
+        total += factor * _count_with_all(few, low_count, modulus) if factor else 0
+    return total
 
 
 def count_vanishing(left: range, right: range, modulus: int) -> int:
@@ -173,38 +193,93 @@ def _moebius(number: int) -> int:
     return result
 
 
-def _count_group(rows: Residues, columns: Residues, low_count: int, d: int, e: int) -> int:
-    """The part of the count with gcd(u, q) = d and gcd(x, d) = d / e."""
-    m = rows.modulus // d
-    units = np.array([v for v in range(m) if gcd(v, m) == 1], dtype=np.int64)
-    row_extra = np.array([rows.once_more(d * int(v)) for v in units], dtype=np.int64)
-    column_often, column_extra = _column_weights(columns, d, e, m)
-    multiples = -(-low_count // e)  # how many a0 = e j there are
-    shift = np.arange(m, dtype=np.int64) * ((d // e) * low_count % m) % m  # x N mod m, by y
-
+def _count_with_all(residues: Integers, low_count: int, q: int) -> int:
+    """The count for these u with every x: x (a0 + u N) = -u b0 (mod q) has g solutions x, or none, where g is the
+    greatest common divisor of a0 + u N and q. It is the same for these x with every u."""
+    periods, rest = divmod(low_count, q)
+    start, common = residues * (low_count % q) % q, np.gcd(np.arange(q), q)
     total = 0
-    # Weights and counts may exceed 64 bits for long operands, so sums are taken of their small parts.
-    for row_factor, row_weight in ((rows.often, np.ones_like(units)), (1, row_extra)):
-        for column_factor, column_weight in ((columns.often, column_often), (1, column_extra)):
-            if row_factor == 0 or column_factor == 0 or not row_weight.any() or not column_weight.any():
-                continue
-            even = int(row_weight.sum()) * int(column_weight.sum()) * multiples * (low_count // m)
-            total += row_factor * column_factor * even
-            for full, partial, y in _windows(multiples % m, low_count % m, shift, units, m):
-                weight = row_weight * column_weight[y]
-                uneven = multiples // m * int((weight * full).sum()) + int((weight * partial).sum())
-                total += row_factor * column_factor * uneven
+    for g in divisors(q):
+        below = np.concatenate([[0], np.cumsum(np.tile(common == g, 2))])
+        window = below[start + rest] - below[start]
+        shared = np.gcd(residues, g)
+        for c in divisors(g):
+            own = shared == c
+            lows = periods * int(below[q]) * int(own.sum()) + int(window[own].sum())
+            total += g * lows * -(-low_count // (g // c))
     return total
 
 
-def _column_weights(columns: Residues, d: int, e: int, m: int) -> tuple[Integers, Integers]:
-    """For each y: how many x of the group have it, and how many of these occur once more than the rest."""
-    often, extra = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
-    for z in range(m * e):
-        if gcd(z, e) == 1:
-            often[z % m] += 1
-            extra[z % m] += columns.once_more((d // e) * z)
-    return often, extra
+def _count_pairs(u: Integers, x: Integers, low_count: int, q: int) -> int:
+    if len(u) * len(x) * _PAIR_STEPS > q * q:
+        rows, columns = (np.isin(np.arange(q), few) for few in (u, x))
+        return sum(_count_group(rows, columns, low_count, d, e) for d in divisors(q) for e in divisors(d))
+    total = 0
+    for d in divisors(q):
+        for e in divisors(d):
+            own_u, own_x = u[np.gcd(u, q) == d] // d, x[np.gcd(x, d) == d // e]
+            if len(own_u) and len(own_x):
+                total += _count_each((own_u, own_x // (d // e)), own_x, low_count, e, q // d)
+    return total
+
+
+def _count_each(pair: tuple[Integers, Integers], x: Integers, low_count: int, e: int, m: int) -> int:
+    """Of all u' with all z, x one by one, where these have one d and one e."""
+    u, z = pair
+    inverse = np.array([pow(int(v), -1, m) for v in u], dtype=np.int64)[:, None]
+    shift, multiples = x * (low_count % m) % m, -(-low_count // e)
+    (periods, steps), (often, width) = divmod(multiples, m), divmod(low_count, m)
+    total = len(u) * len(x) * multiples * often
+    rows = max(1, _CHUNK // len(x))
+    for first in range(0, len(u), rows):
+        slope = z * inverse[first : first + rows] % m
+        start = np.broadcast_to(shift, slope.shape)
+        total += periods * int(_full_period(slope, start, width, m).sum())
+        total += int(_count_below(steps, -slope % m, -start % m, width, m).sum())
+    return total
+
+
+def _count_below(steps: int, slope: Integers, start: Integers, width: int, m: int) -> Integers:
+    """How many of the numbers slope j + start, for j below `steps`, have a residue modulo m below `width`."""
+    return steps + _floor_sum(steps, slope, start, m) - _floor_sum(steps, slope, start + m - width, m)
+
+
+def _floor_sum(count: int, slope: Integers, start: Integers, m: int) -> Integers:
+    """The sum of floor((slope j + start) / m) over j below `count`, by Euclid's algorithm: the lattice points
+    below a line are counted by columns, then by rows, and so on."""
+    found, place = np.zeros(slope.size, dtype=np.int64), np.arange(slope.size)
+    n, a, b, m_now = (np.broadcast_to(part, slope.shape).ravel() for part in (count, slope, start, m))
+    while len(place):
+        whole, a = np.divmod(a, m_now)
+        more, b = np.divmod(b, m_now)
+        found[place] += n * (n - 1) // 2 * whole + n * more
+        rows, rest = np.divmod(a * n + b, m_now)
+        on = rows > 0
+        place, n, b, m_now, a = place[on], rows[on], rest[on], a[on], m_now[on]
+    return found.reshape(slope.shape)
+
+
+def _count_group(rows: Bools, columns: Bools, low_count: int, d: int, e: int) -> int:
+    """The part of the count with gcd(u, q) = d and gcd(x, d) = d / e, of these u and x."""
+    m = len(rows) // d
+    units = np.array([v for v in range(m) if gcd(v, m) == 1], dtype=np.int64)
+    z = np.arange(m * e, dtype=np.int64)
+    z = z[(np.gcd(z, e) == 1) & columns[(d // e) * z]]
+    row_weight, column_weight = rows[d * units].astype(np.int64), np.bincount(z % m, minlength=m)
+    multiples = -(-low_count // e)  # how many a0 = e j there are
+    shift = np.arange(m, dtype=np.int64) * ((d // e) * low_count % m) % m  # x N mod m, by y
+    # Counts may exceed 64 bits for long operands, so sums are taken of their small parts.
+    total = int(row_weight.sum()) * int(column_weight.sum()) * multiples * (low_count // m)
+    for full, partial, y in _windows(multiples % m, low_count % m, shift, units, m):
+        weight = row_weight * column_weight[y]
+        total += multiples // m * int((weight * full).sum()) + int((weight * partial).sum())
+    return total
+
+
+def _full_period(slope: Integers, start: Integers, width: int, m: int) -> Integers:
+    """How many of the first m multiples of a slope fall in the `width` residues from `start` on."""
+    period = np.gcd(slope, m)
+    return period * (-(-(start + width) // period) + (-start // period))
 
 
 def _windows(
@@ -220,9 +295,8 @@ def _windows(
         s = np.arange(first, min(first + rows, m), dtype=np.int64)[:, None]
         y = s * units % m
         start = shift[y]
-        period = np.gcd(s, m)
-        full = period * (-(-(start + width) // period) + (-start // period))
-        yield full, _count_in_windows(-s * np.arange(steps, dtype=np.int64) % m, start, width, m), y
+        points = -s * np.arange(steps, dtype=np.int64) % m
+        yield _full_period(s, start, width, m), _count_in_windows(points, start, width, m), y
 
 
 def _count_in_windows(points: Integers, start: Integers, width: int, m: int) -> Integers:

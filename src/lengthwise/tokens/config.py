@@ -5,6 +5,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from lengthwise.arithmetic.domain import MAX_LENGTH
+from lengthwise.arithmetic.task import Task
 from lengthwise.config import Config, Count
 from lengthwise.errors import InputError
 
@@ -20,8 +21,17 @@ class SparseDigits(NamedTuple):
     """Whether the top digit of the shorter operand may be set to zero too."""
 
 
+Sampling = Literal["uniform", "paper", "balanced", "chains"]
+
+
+def check_sampling(sampling: Sampling, task: Task) -> None:
+    """Refuse what has no meaning for a task."""
+    if sampling == "chains" and task.operation != "add":
+        raise InputError(f"sampling chains requires an addition, which has carry chains, not {task}")
+
+
 class DataConfig(Config):
-    sampling: Literal["uniform", "paper", "balanced", "chains"] = "uniform"
+    sampling: Sampling = "uniform"
     """How problems are drawn: uniform over pairs; paper: a coin decides which operand has the full length;
     balanced: uniform over pairs of operand lengths; chains: uniform over the length of the longest carry
     chain."""

@@ -20,6 +20,9 @@ from lengthwise.training.steps import Steps
 
 Measured = TypeVar("Measured")
 
+LOSS_READINGS = 200
+"""A loss curve has about so many points, where evaluations do not make more. Each reading waits for the device."""
+
 
 @dataclass
 class Progress:
@@ -32,7 +35,7 @@ class Progress:
     finished: bool = False
     """Whether training is over and its last evaluation recorded."""
     losses: list[float] = field(default_factory=list[float])
-    """Mean loss of each member since the evaluation before, as of the last one."""
+    """Mean loss of each member between the last two times that losses were read."""
     loss_steps: int = 0
     """Over how many steps that mean was taken."""
     alive: list[bool] = field(default_factory=list[bool])
@@ -49,6 +52,8 @@ class Callbacks:
     """Measure and record; return each member's lowest accuracy on the lengths of its training domain."""
     finish: Callable[[Progress], None]
     """The same in full detail, once, after the last step."""
+    record_losses: Callable[[Progress], None]
+    """Record losses alone, between evaluations."""
     checkpoint: Callable[[Progress], None]
     after_step: Callable[[Progress], None]
     stop: Callable[[], bool]
@@ -62,6 +67,7 @@ class Trainer:
     def __init__(self, model: GPT, steps: Steps, config: TrainingConfig) -> None:
         self.model, self.steps, self.config = model, steps, config
         self.progress = Progress(alive=[True] * model.members, learned_at=[None] * model.members)
+        self.losses_read_at = 0
 
     def state(self) -> dict[str, Tensor]:
         """Every tensor that what follows depends on, each with its leading member axis."""
@@ -72,13 +78,17 @@ class Trainer:
         """Train to the end, which is a number of steps, of seconds, or a target; or until asked to stop."""
         if self.progress.finished:
             return
+        self.losses_read_at = self.progress.step - self.steps.losses.steps
         if self.progress.step == 0:
             self._measure(callbacks.evaluate)
         while not self._over():
             self._advance()
             callbacks.after_step(self.progress)
-            if self._due(self.config.evaluate_every) and self._reached(self._measure(callbacks.evaluate)):
-                break
+            if self._due(self.config.evaluate_every):
+                if self._reached(self._measure(callbacks.evaluate)):
+                    break
+            elif self._losses_due():
+                self._with_losses(callbacks.record_losses)
             if callbacks.stop():
                 self._checkpoint(callbacks)
                 return
@@ -161,16 +171,26 @@ class Trainer:
     def _due(self, every: int) -> bool:
         return self.progress.step % every == 0 and not self._over()
 
+    def _losses_due(self) -> bool:
+        """Counted in steps, so that nothing waits for the device."""
+        steps = self.progress.step - self.losses_read_at
+        return steps >= max(1, self.config.steps // LOSS_READINGS) and not self._over()
+
     def _measure(self, evaluate: Callable[[Progress], Measured]) -> Measured:
+        self.model.eval()
+        return self._with_losses(evaluate)
+
+    def _with_losses(self, record: Callable[[Progress], Measured]) -> Measured:
+        """Read the losses since the reading before, and record them."""
         self._look()
         losses = self.steps.losses
         if losses.steps > 0:
             self.progress.losses = (losses.sums / losses.steps).tolist()
             self.progress.loss_steps = losses.steps
-        self.model.eval()
-        measured = evaluate(self.progress)
+        recorded = record(self.progress)
         losses.clear()
-        return measured
+        self.losses_read_at = self.progress.step
+        return recorded
 
     def _checkpoint(self, callbacks: Callbacks) -> None:
         self._look()

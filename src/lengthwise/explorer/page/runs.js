@@ -10,6 +10,7 @@ const EVERY = 2500;
 const STATUS = {
   running: ["wait", "running"],
   stopped: ["wait", "stopped"],
+  interrupted: ["no", "interrupted"],
   done: ["yes", "done"],
   failed: ["no", "failed"],
   null: ["", "not started"],

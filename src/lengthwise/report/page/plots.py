@@ -211,7 +211,7 @@ def _theory_trace(exact: Mapping[Domain, Fraction | None]) -> Trace:
 
 def training_plots(question: Question, seeds: Seeds) -> list[Plot]:
     """Heat maps of domain by step: how often it is right, and how often it does as predicted."""
-    if everywhere(seeds.frame)["step"].n_unique() < 3:
+    if everywhere(seeds.records())["step"].n_unique() < 3:
         return []
     predicted = {str(domain): str(row.hypothesis) for domain, row in question.predictions.items()}
     found = [

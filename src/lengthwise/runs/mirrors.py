@@ -1,46 +1,12 @@
-"""What a person sees while a stack trains: a bar in a terminal, and on request records in TensorBoard or W&B."""
+"""Records of a run shown elsewhere too, on request: in TensorBoard or W&B."""
 
 import os
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 from lengthwise.errors import InputError
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.schema import Record
-from lengthwise.training.trainer import Progress as Training
-
-REFRESH_STEPS = 10
-
-
-class TrainingBar(Progress):
-    """Loss, steps per second, time left, and each member's accuracy on its training domain."""
-
-    def __init__(self, title: str, steps: int, console: Console) -> None:
-        super().__init__(
-            TextColumn("[bold]{task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[speed]}"),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[news]}"),
-            console=console,
-            disable=not console.is_terminal,
-        )
-        self.row = self.add_task(title, total=steps, speed="", news="")
-
-    def step(self, progress: Training, last: int) -> None:
-        """`last` is the step with which training ends, as far as is known."""
-        if progress.step % REFRESH_STEPS == 0:
-            speed = progress.step / progress.seconds if progress.seconds else 0.0
-            self.update(self.row, completed=progress.step, total=last, speed=f"{speed:.0f} steps/s")
-
-    def evaluated(self, progress: Training, accuracies: Sequence[float]) -> None:
-        loss = f"loss {sum(progress.losses) / len(progress.losses):.4f}, " if progress.losses else ""
-        right = " ".join(f"{100 * accuracy:.1f}" for accuracy in accuracies)
-        self.update(self.row, completed=progress.step, news=f"{loss}{right} % right in distribution")
 
 
 class Mirror(Protocol):

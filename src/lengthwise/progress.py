@@ -1,0 +1,186 @@
+"""What a person sees while something takes long: a bar in a terminal, plain lines elsewhere.
+
+It goes to stderr, so that stdout has results alone, and nothing is said of what is over in a moment.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Timer
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Column
+from rich.text import Text
+
+MOMENT = 2.0
+"""Seconds that need no explanation."""
+PATIENCE = 60.0
+"""Seconds after which a line of a log should have company."""
+REFRESH_STEPS = 10
+
+Watch = Callable[[int, int], object]
+"""Called with how much is done, and of how much: nothing of 1 where parts cannot be told."""
+
+
+def unwatched(done: int, total: int) -> None:
+    """Nobody wants to know."""
+
+
+def news_console(*, quiet: bool = False) -> Console:
+    """Where everything but results is said."""
+    return Console(stderr=True, highlight=False, quiet=quiet)
+
+
+def show_log(console: Console) -> None:
+    """Print what the package's logger is told, such as devices, folders and times."""
+    handler = logging.Handler()
+    handler.emit = lambda record: console.print(record.getMessage(), style="dim", markup=False, soft_wrap=True)
+    log = logging.getLogger("lengthwise")
+    log.setLevel(logging.INFO)
+    log.handlers = [handler]
+
+
+@contextmanager
+def progress_shown(what: str, console: Console | None = None) -> Iterator[Watch]:
+    """Say `what` is being done if it takes more than a moment from the first call of `watch` on. Before that input
+    is checked, and what is refused gets one line."""
+    bar = Progress(
+        TextColumn(what),
+        BarColumn(),
+        TextColumn("{task.fields[count]}"),
+        TimeElapsedColumn(),
+        console=console or news_console(),
+        transient=True,
+    )
+    row = bar.add_task("", total=None, count="")
+
+    def start() -> None:
+        if bar.console.is_terminal and not bar.console.quiet:
+            bar.start()
+        else:
+            bar.console.print(f"{what}: this takes more than a moment")
+
+    timer = Timer(MOMENT, start)
+    timer.daemon = True
+
+    def watch(done: int, total: int) -> None:
+        if timer.ident is None:
+            timer.start()
+        if total > 1:
+            bar.update(row, completed=done, total=total, count=f"{done}/{total}")
+
+    try:
+        yield watch
+    finally:
+        timer.cancel()
+        if timer.ident is not None:
+            timer.join()
+        if bar.live.is_started:
+            bar.stop()
+
+
+def duration(seconds: float) -> str:
+    """
+    >>> duration(42.4), duration(600), duration(10_000), duration(181_083)
+    ('42 s', '10 minutes', '2.8 hours', '2.1 days')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7_200:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3_600:.1f} hours" if seconds < 172_800 else f"{seconds / 86_400:.1f} days"
+
+
+# --- training -------------------------------------------------------------------------------------------------
+
+
+class Training(Protocol):
+    """Where training stands (training/trainer.py)."""
+
+    step: int
+    seconds: float
+    losses: list[float]
+
+
+class Shortened(ProgressColumn):
+    """A field of the task that gives way where a terminal is narrow."""
+
+    def __init__(self, field: str, width: int | None = None) -> None:
+        super().__init__(Column(max_width=width))
+        self.field = field
+
+    def render(self, task: Task) -> Text:
+        return Text(task.fields[self.field], no_wrap=True, overflow="ellipsis")
+
+
+class TrainingBar(Progress):
+    """Steps, their speed, the time left, loss, and accuracy on the training domain; without a terminal a line of
+    this for each evaluation, and once in a while between them."""
+
+    def __init__(self, title: str, steps: int, console: Console) -> None:
+        super().__init__(
+            Shortened("title", width=20),
+            BarColumn(bar_width=8),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[speed]}"),
+            TextColumn("{task.fields[left]}"),
+            Shortened("news"),
+            console=console,
+            disable=console.quiet or not console.is_terminal,
+        )
+        self.title, self.last, self.right = title, steps, ""
+        self.row = self.add_task("", total=steps, title=title, speed="", left="", news="")
+        self.began: tuple[int, float] | None = None
+        self.said = time.monotonic()
+
+    def step(self, training: Training, last: int) -> None:
+        """`last` is the step with which training ends, as far as is known."""
+        self.last = last
+        if training.step % REFRESH_STEPS == 0:
+            speed, left = self._speed(training), self._left(training)
+            self.update(self.row, completed=training.step, total=last, speed=speed, left=left)
+
+    def evaluated(self, training: Training, accuracies: Sequence[float]) -> None:
+        """`accuracies` on each member's training domain."""
+        low, high = (f"{100 * share:.1f}" for share in (min(accuracies), max(accuracies)))
+        self.right = f"{low} %" if low == high else f"{low} to {high} %"
+        self._say(training)
+
+    def read_losses(self, training: Training) -> None:
+        """Losses alone, between evaluations."""
+        if not self.disable or time.monotonic() - self.said > PATIENCE:
+            self._say(training)
+
+    def _say(self, training: Training) -> None:
+        self.said = time.monotonic()
+        losses = training.losses
+        loss = f"loss {sum(losses) / len(losses):.4f}" if losses else ""
+        self.update(self.row, completed=training.step, news=", ".join(filter(None, (loss, self.right))))
+        if self.disable:
+            words = [f"step {training.step:,} of {self.last:,}", loss, f"{self.right} right on trained lengths"]
+            words += [self._speed(training), self._left(training)]
+            self.console.print(f"{self.title}: {', '.join(filter(None, words))}", markup=False, soft_wrap=True)
+
+    def _speed(self, training: Training) -> str:
+        return f"{training.step / training.seconds:.3g} steps/s" if training.step and training.seconds else ""
+
+    def _left(self, training: Training) -> str:
+        """By the clock since the first step here, as evaluations take time too."""
+        if self.began is None:
+            self.began = training.step, time.monotonic()
+        first, start = self.began
+        if training.step == first:
+            return ""
+        each = (time.monotonic() - start) / (training.step - first)
+        return f"{duration(each * (self.last - training.step))} left"

@@ -83,22 +83,12 @@ class Mutant(NamedTuple):
 def mutants(file: str) -> Iterator[Mutant]:
     """Every mutant of a file. Comments and the file's look are lost, which no test minds."""
     tree = ast.parse((ROOT / "src/lengthwise" / file).read_text())
-    for node in _code(tree):
+    for node in ast.walk(tree):
         before = dict(vars(node))
         if _change(node):
             after, source = ast.unparse(node), ast.unparse(tree)
             vars(node).update(before)
             yield Mutant(file, getattr(node, "lineno", 0), f"{ast.unparse(node)}  ->  {after}", source)
-
-
-def _code(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and all below it, without annotations: a changed one breaks the import, or nothing."""
-    yield node
-    for name, value in ast.iter_fields(node):
-        if name not in ("annotation", "returns"):
-            below = value if isinstance(value, list) else [value]
-            for one in (one for one in below if isinstance(one, ast.AST)):
-                yield from _code(one)
 
 
 def _change(node: ast.AST) -> bool:

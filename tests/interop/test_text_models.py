@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pytest
 import torch
@@ -210,6 +211,17 @@ def test_what_an_exported_run_was_is_not_asked_otherwise(trained, capsys):
     with pytest.raises(SystemExit):
         cli.main(["evaluate", "--hf", str(trained / "t5-hf"), "--train", "D3"])
     assert "says what it was trained on" in capsys.readouterr().err
+
+
+def test_an_exported_folder_that_was_changed_to_ask_more_than_it_reads(trained, tmp_path, capsys):
+    path = shutil.copytree(trained / "learned-hf", tmp_path / "hf") / "config.json"
+    content = json.loads(path.read_text())
+    content["lengthwise"]["config"]["test"] = "D30"
+    path.write_text(json.dumps(content))
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["evaluate", "--hf", str(path.parent), "--device", "cpu"])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert stopped.value.code == 2 and "hf cannot answer" in line
 
 
 REFUSED = [

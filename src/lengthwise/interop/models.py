@@ -38,7 +38,7 @@ def exported_run(folder: Path, device: str = "auto") -> Run | None:
         return None
     config = read_config(own["config"], f"{folder}/config.json")
     stack = build([config], choose_device(device), [own["run"]])
-    model = cast(GPT, Logits(_load(transformers.AutoModelForCausalLM, folder).to(stack.device)))
+    model = cast(GPT, Logits(folder, _load(transformers.AutoModelForCausalLM, folder).to(stack.device)))
     return Run(RunFolder(folder), config, replace(stack, model=model), own["step"])
 
 
@@ -47,8 +47,8 @@ class Logits:
 
     training, members = False, 1
 
-    def __init__(self, model: Any) -> None:
-        self.model = model.eval()
+    def __init__(self, folder: Path, model: Any) -> None:
+        self.folder, self.model = folder, model.eval()
 
     @property
     def device(self) -> torch.device:
@@ -66,7 +66,8 @@ class Logits:
         if cache is not None:
             cache.append(ids)
             ids = torch.cat(cache, -1)
-        return self.model(ids[0]).logits[None, :, -count:].float()
+        with _explained(f"{self.folder} cannot answer {ids.shape[-1]} tokens"):
+            return self.model(ids[0]).logits[None, :, -count:].float()
 
 
 class CausalLM:

@@ -3,13 +3,14 @@
     python tests/fuzzing.py --cases 5000 --seed 7      many trials, failures printed as they come
     python tests/fuzzing.py --only 7:1234 7:3021       these again, with what they printed
 
-A trial has a folder of its own with a good run, a packed one, a pipe and links in it. It breaks one thing there or
-in the command, runs the command in this process, and compares (`broken_promises`). Trial k of a seed is always the
-same.
+A trial has a folder of its own with a good run, the same packed and exported, a pipe and links in it. It breaks
+one thing there or in the command, runs the command in this process with a plain user's rights, and compares
+(`broken_promises`). Trial k of a seed is always the same.
 """
 
 import argparse
 import contextlib
+import ctypes
 import hashlib
 import io
 import json
@@ -46,6 +47,9 @@ add --train D2 --test D1..3 --base 3 --size nano --model.layers 1 --model.heads 
 --device cpu --out runs
 """.split()  # noqa: SIM905
 """Options that come later in a command replace these."""
+BENCH = [*TINY[:-2], "--members", "1", "--seconds", "0.05"]
+HF = "--hf exported --test D1 --device cpu".split()  # noqa: SIM905
+IN_TEXT = "--task add --train D2 --base 3 --problems 9".split()  # noqa: SIM905
 
 NUMBERS = ["", *"0 1 2 3 4 5 7 16 30 64 100 -1 0.5 0.1 1e-3 1e3 nan inf -inf".split()]  # noqa: SIM905
 PLAIN = """
@@ -92,13 +96,18 @@ class Outcome(NamedTuple):
 
 
 def make_template(folder: Path) -> Path:
-    """A good run, the same packed, and things that are no regular file."""
+    """A good run, the same packed and exported, what bench measured, and things that are no regular file."""
     from lengthwise.records.files import write_json
     from lengthwise.records.packed import pack
 
     folder.mkdir(parents=True)
+    measured = io.StringIO()
     with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
         main(["train", *TINY, "--name", "run"])
+        main(["export", "runs/run", "exported"])
+        with contextlib.redirect_stdout(measured):
+            main(["bench", *BENCH, "--json"])
+        Path("bench.json").write_text(measured.getvalue())
         shutil.copytree("runs/run", "live/runs/run-s1")
         write_json(Path("live/addition.json"), {"recipe": "addition", "runs": ["run-s1"]})
         pack(Path("live"), Path("packed"))
@@ -128,26 +137,29 @@ def _content(path: Path) -> str:
     if path.is_symlink():
         return f"link to {path.readlink()}"
     kind = stat.S_IFMT(path.lstat().st_mode)
-    return hashlib.sha256(path.read_bytes()).hexdigest() if kind == stat.S_IFREG else str(kind)
+    if kind != stat.S_IFREG or not os.access(path, os.R_OK):
+        return str(kind)
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def break_folder(draw: random.Random, run: Path) -> str:
     """Break one thing of a run folder. Returns it in words."""
-    kind = draw.choice(["value"] * 6 + ["text"] * 3 + ["file"] * 2 + ["tensors", "name"])
+    kind = draw.choice(["value"] * 6 + ["text"] * 3 + ["file"] * 2 + ["tensors", "name", "rights"])
     if kind == "name":
         return _rename(draw, run)
+    if kind == "rights":
+        return _close(draw, draw.choice([run.parent, run, run / "checkpoint"]))
     if kind == "tensors":
         (file,) = run.glob("checkpoint/*.safetensors")
         return _break_bytes(draw, file)
     file = run / draw.choice(JSON_FILES)
     if kind == "file":
-        return _break_file(draw, file)
+        return _replace_file(draw, file)
     return _break_value(draw, file) if kind == "value" else _break_bytes(draw, file)
 
 
-def break_packed(draw: random.Random, packed: Path) -> str:
-    file = packed / draw.choice(["addition.json", "addition.json", "addition.parquet"])
-    kinds: list[Callable[[random.Random, Path], str]] = [_break_bytes, _break_file]
+def break_file(draw: random.Random, file: Path) -> str:
+    kinds: list[Callable[[random.Random, Path], str]] = [_break_bytes, _replace_file]
     return draw.choice([*kinds, _break_value, _break_value] if file.suffix == ".json" else kinds)(draw, file)
 
 
@@ -200,9 +212,11 @@ def _break_bytes(draw: random.Random, file: Path) -> str:
     return f"{file}: {words}"
 
 
-def _break_file(draw: random.Random, file: Path) -> str:
+def _replace_file(draw: random.Random, file: Path) -> str:
+    words = draw.choice(["missing", "pipe", "folder", "loop", "dangling", "link to a pipe", "closed"])
+    if words == "closed":
+        return _close(draw, file)
     file.unlink()
-    words = draw.choice(["missing", "pipe", "folder", "loop", "dangling", "link to a pipe"])
     if words == "pipe":
         os.mkfifo(file)
     elif words == "folder":
@@ -210,6 +224,12 @@ def _break_file(draw: random.Random, file: Path) -> str:
     elif words != "missing":
         file.symlink_to({"loop": file.name, "dangling": "none"}.get(words, Path("pipe-nobody-reads").absolute()))
     return f"{file}: {words}"
+
+
+def _close(draw: random.Random, path: Path) -> str:
+    mode = draw.choice([0, 0, 0o111, 0o444, 0o555])
+    path.chmod(mode)
+    return f"{path}: mode {mode:o}"
 
 
 def _rename(draw: random.Random, run: Path) -> str:
@@ -250,11 +270,11 @@ def malformed(draw: random.Random, verb: str, known: Options) -> list[str]:
     start = {
         "predict": ["add", "--train", "D2", "--test", "D1..3"],
         "train": [*TINY, "--name", draw.choice(["run", "other"])],
-        "evaluate": ["runs/run", "--test", "D1", "--device", "cpu"],
+        "evaluate": draw.choice([["runs/run", "--test", "D1", "--device", "cpu"], HF, [*HF, *IN_TEXT]]),
         "ask": ["runs/run", "1 + 2", "--device", "cpu"],
         "report": ["runs", "--out", "page.html"],
         "reproduce": ["addition", "--out", "results", draw.choice(["--scale", "--only"]), word(draw)],
-        "bench": TINY[:-2],
+        "bench": [*BENCH, *draw.choice([[], ["--against", "bench.json"]])],
         "data": ["add", "D2", "-n", "9", "--base", "3", "--out", "problems.txt"],
         "export": ["runs/run", "exported"],
         "explore": ["--no-browser", *draw.choice([["--port", "99999"], ["--runs", "none"], ["--host", "a b"]])],
@@ -262,15 +282,15 @@ def malformed(draw: random.Random, verb: str, known: Options) -> list[str]:
     command = [verb, *start]
     for _ in range(draw.choice([1, 1, 1, 2, 3])):
         _edit(draw, command, known)
-    return [*command, *ENDS.get(verb, [])]
+    return [*command, *draw.choice(ENDS.get(verb, [[]]))]
 
 
 ENDS = {
-    "train": ["--training.steps", "2", "--training.batch", "4", "--out", "runs"],
-    "reproduce": ["--seeds", "-1"],
-    "bench": ["--members", "0"],
-    "data": ["-n", "9"],
-    "explore": ["--port", "-1"],
+    "train": [["--training.steps", "2", "--training.batch", "4", "--out", "runs"]],
+    "reproduce": [["--seeds", "-1"], ["--list"]],
+    "bench": [*[["--members", "0"]] * 3, ["--members", "2", "--seconds", "0.05", "--training.batch", "4"]],
+    "data": [["-n", "9"]],
+    "explore": [["--port", "-1"]],
 }
 """Last, and so decisive: without these a trial would train for minutes, serve for ever, or write elsewhere."""
 
@@ -297,12 +317,18 @@ def make_trial(draw: random.Random, known: dict[str, Options], place: Path) -> T
     if draw.random() < 0.5:
         verb = draw.choice(VERBS)
         return Trial(malformed(draw, verb, known[verb]), "")
+    trial = draw.choice([*[broken_run] * 12, *[broken_export] * 3, broken_bench])(draw, place)
+    return trial._replace(broken=trial.broken.replace(f"{place}/", ""))
+
+
+def broken_run(draw: random.Random, place: Path) -> Trial:
     if draw.random() < 0.25:
-        broken = break_packed(draw, place / "packed")
+        file = draw.choice(["addition.json", "addition.json", "addition.parquet"])
+        broken = break_file(draw, place / "packed" / file)
         run = draw.choice(["packed", "packed/addition.json", "packed/addition.json/run-s1"])
     else:
         broken = break_folder(draw, place / "runs" / "run")
-        (run,) = (f"runs/{path.name}" for path in (place / "runs").iterdir())
+        run = next((f"runs/{path.name}" for path in (place / "runs").glob("*")), "runs/run")
         run = draw.choice([*[run] * 12, "pipe-nobody-reads", "loop", "dangling", "file"])
     commands = [
         ["ask", run, "1 + 2", "--device", "cpu"],
@@ -310,10 +336,20 @@ def make_trial(draw: random.Random, known: dict[str, Options], place: Path) -> T
         ["report", run, "--out", "page.html"],
         ["report", "runs", "packed", "--out", "page.html", *draw.choice([[], ["--json"]])],
         ["train", *TINY, "--name", Path(run).name],
-        ["export", run, "exported"],
+        ["export", run, "new"],
         ["(explorer)", "runs", "packed"],
     ]
-    return Trial(draw.choice(commands), broken.replace(f"{place}/", ""))
+    return Trial(draw.choice(commands), broken)
+
+
+def broken_export(draw: random.Random, place: Path) -> Trial:
+    files = sorted(path for path in (place / "exported").iterdir() if path.suffix in (".json", ".safetensors"))
+    broken = break_file(draw, draw.choice([*files, place / "exported" / "config.json"]))
+    return Trial(["evaluate", *HF, *draw.choice([[], IN_TEXT])], broken)
+
+
+def broken_bench(draw: random.Random, place: Path) -> Trial:
+    return Trial(["bench", *BENCH, "--against", "bench.json"], break_file(draw, place / "bench.json"))
 
 
 # Running and judging ---------------------------------------------------------------------------------------------
@@ -334,7 +370,7 @@ def execute(command: list[str], place: Path) -> Outcome:
             explorer(command[1:]) if command[0] == "(explorer)" else main(command)
         except SystemExit as stop:
             code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
-        except (Exception, TooSlowError):
+        except BaseException:  # also TooSlowError, and a panic of a library in Rust
             code = None
             traceback.print_exc(file=err)
     shown = [stream.buffer.getvalue().decode(errors="replace") for stream in (out, err)]
@@ -343,7 +379,7 @@ def execute(command: list[str], place: Path) -> Outcome:
 
 @contextlib.contextmanager
 def limits() -> Iterator[None]:
-    """Bounded time and memory, and the process as it was afterwards."""
+    """Bounded time and memory, a plain user's rights, and the process as it was afterwards."""
 
     def stop(*_: object) -> None:
         raise TooSlowError(f"more than {SECONDS} s of work, or {20 * SECONDS} s in all")
@@ -357,13 +393,40 @@ def limits() -> Iterator[None]:
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     signal.alarm(20 * SECONDS)
     try:
-        yield
+        with plain_rights():
+            yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
         resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         for number, handler in handlers.items():
             signal.signal(number, handler)
+
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+OVERRIDE, READ_SEARCH = 1, 2
+"""The two of root's rights that open what file modes close; without them, modes hold for root as for anyone."""
+
+
+@contextlib.contextmanager
+def plain_rights() -> Iterator[None]:
+    header, rights = (ctypes.c_uint32 * 2)(0x20080522), (ctypes.c_uint32 * 6)()
+    assert LIBC.capget(header, rights) == 0
+    all_of_them = rights[0]
+    rights[0] &= ~(1 << OVERRIDE | 1 << READ_SEARCH)
+    assert LIBC.capset(header, rights) == 0
+    try:
+        yield
+    finally:
+        rights[0] = all_of_them
+        assert LIBC.capset(header, rights) == 0
+
+
+def give_up_rights() -> None:
+    """The same for a process that is about to start."""
+    drop = 24  # PR_CAPBSET_DROP, which a plain user may not and need not do
+    for right in (OVERRIDE, READ_SEARCH):
+        LIBC.prctl(drop, right)
 
 
 def explorer(roots: list[str]) -> None:
@@ -386,16 +449,19 @@ def may_change(command: list[str], path: str) -> bool:
 
 def broken_promises(command: list[str], found: Outcome) -> list[str]:
     """What the command promised and did not keep; empty if all is well."""
-    lines = found.err.splitlines()
+    # What takes long says so first: how long depends on what else the machine does.
+    err = found.err.removeprefix("predicting: this takes more than a moment\n")
+    lines = err.splitlines()
     changed = [path for path, content in found.before.items() if found.after.get(path) != content]
     added = sorted(set(found.after) - set(found.before))
     if found.code == 0:
         changed = [path for path in changed if not may_change(command, path)]
     checks = {
-        f"ended with {found.code}": found.code not in (0, 2),
+        # 1 is how bench says that something got slower.
+        f"ended with {found.code}": found.code not in ((0, 1, 2) if "--against" in command else (0, 2)),
         "a traceback": "Traceback" in found.err,
         "not one line": found.code == 2 and len(lines) != 1,
-        "no error line": found.code == 2 and not found.err.startswith("error: "),
+        "no error line": found.code == 2 and not err.startswith("error: "),
         "a long line": found.code == 2 and len(found.err) > LONGEST_LINE,
         "a half-written file": any(path.endswith((".new", ".lock")) for path in added),
         f"changed {changed[:3]}": bool(changed),
@@ -408,7 +474,8 @@ def in_another_process(command: list[str], place: Path) -> Outcome:
     """As a shell runs it."""
     before, start = tree(place), time.monotonic()
     words = [os.fsencode(one) for one in [sys.executable, "-m", "lengthwise", *command]]
-    done = subprocess.run(words, capture_output=True, timeout=10 * SECONDS, check=False, stdin=subprocess.DEVNULL)
+    how = {"capture_output": True, "stdin": subprocess.DEVNULL, "preexec_fn": give_up_rights}
+    done = subprocess.run(words, **how, timeout=10 * SECONDS, check=False)
     shown = [text.decode(errors="replace") for text in (done.stdout, done.stderr)]
     return Outcome(done.returncode, *shown, time.monotonic() - start, before, tree(place))
 

@@ -75,6 +75,7 @@ def test_docstring_examples(module):
 PACKAGE = ROOT / "src" / "lengthwise"
 MENTIONED = re.compile(r"`([\w./-]+\.(?:py|toml|jinja|js|mplstyle))`")
 LINK = re.compile(r"\]\(([^():#]+)(?:#[^()]*)?\)")
+TEST = re.compile(r"^def (test_\w+)", re.MULTILINE)
 HOP = re.compile(r"^\| +(\d+) \| `([\w./]+\.py)` \| `([\w.]+)` \|", re.MULTILINE)
 
 
@@ -87,6 +88,12 @@ def test_files_that_a_document_names_are_there(document):
         return
     for name in MENTIONED.findall(text):
         assert (ROOT / name).exists() or (PACKAGE / name).exists(), name
+
+
+def test_tests_that_a_document_names_are_there():
+    defined = {name for path in ROOT.glob("tests/**/*.py") for name in TEST.findall(path.read_text())}
+    named = re.findall(r"`(test_\w+)`", (ROOT / "docs" / "reliability.md").read_text())
+    assert len(named) > 40 and not {*named} - defined
 
 
 def test_hops_of_the_architecture_are_functions_and_none_comes_twice():

@@ -4,10 +4,22 @@ FUZZ_TRIALS=5000 FUZZ_SEED=7 pytest tests/test_fuzz.py runs more; tests/fuzzing.
 """
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
-from fuzzing import MEMORY, Fuzz, Outcome, broken_promises, execute, in_another_process, many, tree
+from fuzzing import (
+    MEMORY,
+    Fuzz,
+    Outcome,
+    broken_promises,
+    execute,
+    give_up_rights,
+    in_another_process,
+    many,
+    plain_rights,
+    tree,
+)
 
 TRIALS = int(os.environ.get("FUZZ_TRIALS", "300"))
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
@@ -88,6 +100,24 @@ def test_a_hang_and_a_flood_of_memory_end(tmp_path, monkeypatch):
     assert "TooSlowError" in execute(["predict"], tmp_path).err
     monkeypatch.setattr("fuzzing.main", lambda _: bytearray(MEMORY + 2**30))
     assert "MemoryError" in execute(["predict"], tmp_path).err
+
+
+def test_what_is_closed_is_closed_to_root_too(tmp_path):
+    closed = tmp_path / "closed"
+    closed.write_text("1")
+    closed.chmod(0)
+    with plain_rights(), pytest.raises(PermissionError):
+        closed.read_text()
+    shown = subprocess.run(["cat", closed], preexec_fn=give_up_rights, capture_output=True, check=False)
+    assert shown.returncode == 1 and b"Permission denied" in shown.stderr
+    closed.chmod(0o600)
+    assert closed.read_text() == "1"
+
+
+def test_only_bench_against_a_result_may_end_with_1():
+    slower = GOOD._replace(code=1, err="")
+    assert not broken_promises(["bench", "--against", "bench.json"], slower)
+    assert broken_promises(["bench"], slower)
 
 
 def test_the_tree_sees_content_links_and_pipes(tmp_path):

@@ -113,7 +113,7 @@ def test_a_file_that_cannot_be_finished_leaves_the_one_before(tmp_path, form, mo
     monkeypatch.setattr(DataSet, "_block", lambda *_: 1 / 0)
     with pytest.raises(Exception):  # noqa: B017 (each library has its own)
         write(data, form, path)
-    assert path.read_text() == "before"
+    assert path.read_text() == "before" and list(tmp_path.iterdir()) == [path]
 
 
 REFUSED = [

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pytest
 import torch
@@ -212,12 +213,25 @@ def test_what_an_exported_run_was_is_not_asked_otherwise(trained, capsys):
     assert "says what it was trained on" in capsys.readouterr().err
 
 
+def test_an_exported_folder_that_was_changed_to_ask_more_than_it_reads(trained, tmp_path, capsys):
+    path = shutil.copytree(trained / "learned-hf", tmp_path / "hf") / "config.json"
+    content = json.loads(path.read_text())
+    content["lengthwise"]["config"]["test"] = "D30"
+    path.write_text(json.dumps(content))
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["evaluate", "--hf", str(path.parent), "--device", "cpu"])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert stopped.value.code == 2 and "hf cannot answer" in line
+
+
 REFUSED = [
     (["--hf", "nowhere", "--task", "add"], "is not a Hugging Face folder"),
     (["--hf", "broken", "--task", "add"], "cannot load"),
+    (["--hf", "odd", "--task", "add"], "odd cannot answer"),
     (["--hf", "broken"], "--hf requires --task"),
     (["--hf", "gpt2"], "--hf requires --task"),
     (["--hf", "gpt2", "--task", "add", "--out", "gpt2"], "not an empty folder"),
+    (["--hf", "gpt2", "--task", "add", "--test", "D600", "--problems", "1"], "gpt2 cannot answer"),
     (["--hf", "gpt2", "--task", "add", "--shots", "-1"], "shots is -1"),
     (["--hf", "gpt2", "--task", "add", "--decode"], "--decode does not go"),
     (["somewhere", "--hf", "gpt2"], "either a run folder or --hf"),
@@ -225,12 +239,23 @@ REFUSED = [
 ]
 
 
+def write_odd_llm(folder):
+    """Its tokenizer begins with a token that it does not know, where the library behind it panics."""
+    write_llm(folder, "gpt2")
+    path = folder / "tokenizer.json"
+    template = [{"SpecialToken": {"id": "none", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]
+    odd = {"type": "TemplateProcessing", "single": template, "pair": template, "special_tokens": {}}
+    path.write_text(json.dumps({**json.loads(path.read_text()), "post_processor": odd}))
+
+
 @pytest.mark.parametrize(("arguments", "message"), REFUSED)
 def test_what_cannot_be_asked_is_told_in_one_line(arguments, message, tmp_path, capsys, monkeypatch):
     write_llm(tmp_path / "gpt2", "gpt2")
+    write_odd_llm(tmp_path / "odd")
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "config.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
+    capsys.readouterr()
     with pytest.raises(SystemExit) as stopped:
         cli.main(["evaluate", *arguments])
     said = capsys.readouterr().err

@@ -44,6 +44,15 @@ def test_a_section_of_a_config_is_an_object(section):
         read_spec(config | {section: "x"})
 
 
+@pytest.mark.parametrize("key", ["task", "train", "test", "encoding", "layout"])
+@pytest.mark.parametrize("value", [5, [], {"": {}}, [[]] * 10_000])
+def test_names_in_a_config_are_text(key, value):
+    config = tiny_config().model_dump(mode="json")
+    with pytest.raises(InputError, match=f"{key} is .* \\(must be text\\)") as error:
+        read_spec(config | {key: value})
+    assert len(str(error.value)) < 300
+
+
 @pytest.mark.parametrize(
     "content",
     [

@@ -12,7 +12,8 @@ from fakes import tiny_config
 
 from lengthwise.cli import main
 from lengthwise.errors import InputError
-from lengthwise.records.files import write_output
+from lengthwise.interop.data import DataSet, write
+from lengthwise.records.files import replace_file, write_output
 from lengthwise.runs.launch import train
 
 CONTENT = b"<p>\xc3\xa9</p>\n" * 100_000
@@ -57,6 +58,24 @@ def test_a_pipe_stays_a_pipe_and_passes_everything_on(tmp_path, linked):
     assert received(pipe, lambda: write_output(link if linked else pipe, CONTENT)) == CONTENT
     assert pipe.is_fifo() and link.is_symlink()
     assert {path.name for path in tmp_path.iterdir()} == {"pipe", "link"}
+
+
+@pytest.mark.parametrize("form", ["text", "jsonl", "parquet"])
+def test_problems_go_into_a_pipe_without_a_card(tmp_path, form):
+    pipe, file, data = tmp_path / "pipe", tmp_path / "file", DataSet(task="add", domain="D2", number=3)
+    write(data, form, file)
+    os.mkfifo(pipe)
+    assert received(pipe, lambda: write(data, form, pipe)) == file.read_bytes()
+    assert pipe.is_fifo() and {path.name for path in tmp_path.iterdir()} == {"pipe", "file", "file.md"}
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_nothing_but_a_regular_file_is_replaced(tmp_path, make):
+    make(tmp_path / "there")
+    kind = (tmp_path / "there").lstat()
+    with pytest.raises(InputError, match="it is not a regular file"):
+        replace_file(tmp_path / "there", lambda aside: aside.write_bytes(CONTENT))
+    assert (tmp_path / "there").lstat() == kind and len(list(tmp_path.iterdir())) == 1
 
 
 def test_a_reader_that_leaves_is_no_mistake_of_the_user(tmp_path):
@@ -139,6 +158,8 @@ def test_a_device_stays_a_device(as_plain_user):
     link.symlink_to("/dev/null")
     write_output(link, b"gone")
     write_output(Path("/dev/null"), b"gone")
+    write(DataSet(task="add", domain="D2", number=3), "text", link)
+    assert [path.name for path in as_plain_user.iterdir()] == ["link"]
     assert link.is_symlink() and Path("/dev/null").is_char_device()
     assert Path("/dev/null").stat().st_ino == device.st_ino
 

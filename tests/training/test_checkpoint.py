@@ -11,6 +11,7 @@ from safetensors.torch import save_file
 from lengthwise.errors import InputError
 from lengthwise.training.checkpoint import (
     FORMAT,
+    agree,
     copy_into,
     has_checkpoint,
     load_state,
@@ -268,3 +269,49 @@ def test_a_state_that_names_a_file_elsewhere(tmp_path):
     changed = {**content, "tensors": f"../other/{TENSORS}"}
     (tmp_path / "own" / "state.json").write_text(json.dumps(changed))
     refused(tmp_path / "own", "state.json")
+
+
+STACK = ("one", "two")
+NEXT = "step-000000004.safetensors"
+
+
+@pytest.fixture
+def stack(tmp_path):
+    """Checkpoint folders of two runs that have both written step 3 as a stack."""
+    folders = [tmp_path / name / "checkpoint" for name in STACK]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        save(folder, stack=STACK)
+    agree(folders)
+    return folders
+
+
+def test_a_stack_s_checkpoint_counts_when_all_have_it(stack):
+    assert [names(folder) for folder in stack] == [["state.json", TENSORS]] * 2
+    for folder in stack:
+        save(folder, step=4, stack=STACK)
+        assert names(folder) == ["previous.json", "state.json", TENSORS, NEXT]
+    agree(stack)
+    assert [names(folder) for folder in stack] == [["state.json", NEXT]] * 2
+
+
+def test_who_is_ahead_of_its_stack_goes_back(stack):
+    save(stack[0], step=4, stack=STACK)
+    agree(stack)
+    assert [names(folder) for folder in stack] == [["state.json", TENSORS]] * 2
+    assert_small(stack[0])
+
+
+def test_who_is_ahead_with_a_first_checkpoint_starts_anew(tmp_path):
+    folders = [tmp_path / name / "checkpoint" for name in STACK]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    save(folders[0], stack=STACK)
+    agree(folders)
+    assert not any(has_checkpoint(folder) for folder in folders)
+
+
+def test_a_member_that_is_not_asked_for_holds_nobody_back(stack):
+    save(stack[0], step=4, stack=STACK)
+    agree(stack[:1])
+    assert names(stack[0]) == ["state.json", NEXT]

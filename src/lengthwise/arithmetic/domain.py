@@ -268,14 +268,14 @@ class Domain:
 
 def parse_test_domains(text: str, base: int = 10) -> list[Domain]:
     """The rows of a `--test` list: one for each domain of a comma list, and for each length of a range."""
-    rows: list[Domain] = []
-    for item in text.split(","):
+    rows, items = list[Domain](), text.split(",")
+    for item in items:
         domain = Domain.parse(item, base)
         if "+" not in item and ".." in item:
             rows += domain.separate_parts()
         else:
             rows.append(domain)
-        if len(rows) > MAX_ROWS:
+        if max(len(rows), len(items)) > MAX_ROWS:
             raise InputError(f"more than {MAX_ROWS:,} test domains are too many")
     return rows
 

@@ -1,6 +1,7 @@
 """lengthwise bench: how fast training, evaluation and data are here, beside what the device can do."""
 
 import json
+import math
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +73,9 @@ class Bench(Configured, Verbosity):
         content = read_json(path)
         try:
             before, config = shares_of_ceilings(content), completed(content["config"])
-        except (KeyError, TypeError, ValueError):
+            if not all(0 < share < math.inf for share in before.values()):
+                raise ValueError("no share of a ceiling")
+        except (ArithmeticError, KeyError, TypeError, ValueError):
             raise InputError(f"{path} is not what bench --json prints") from None
         if other := list(differences(config, self.config.model_dump(mode="json"))):
             raise InputError(f"{path} measured another config: {'; '.join(other)}")

@@ -9,19 +9,19 @@ test side of a seed is what `lengthwise evaluate` measures runs of that seed on.
 `padded`, is the paper's own: operands in natural order, the answer reversed, all zero-padded, then `;`.
 """
 
+import io
 import json
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Annotated, Literal, NamedTuple, Self
+from typing import IO, Annotated, BinaryIO, Literal, NamedTuple, Self
 
 import torch
 from pydantic import Field, model_validator
 
 from lengthwise.arithmetic import Domain, Task, in_base
 from lengthwise.config import Config, Count
-from lengthwise.errors import InputError
-from lengthwise.records.files import replace_file
+from lengthwise.records.files import fill_output, replace_file
 from lengthwise.report.words import domain_words, task_words
 from lengthwise.tokens.config import Sampling, check_sampling
 from lengthwise.tokens.digits import Answers, to_ints
@@ -143,11 +143,9 @@ def _bare(text: str) -> str:
 
 
 def write(data: DataSet, form: str, path: Path) -> None:
-    """The file in one step, whole or not at all, and its card beside it."""
-    if path.is_dir():
-        raise InputError(f"cannot write {path}: it is a folder")
-    replace_file(path, lambda aside: FORMS[form](data, aside))
-    replace_file(path.with_name(path.name + ".md"), lambda aside: aside.write_text(data.card(form)))
+    """A file in one step, whole or not at all, with its card beside it; into a pipe or device problems alone."""
+    if fill_output(path, lambda file: FORMS[form](data, file)):
+        replace_file(path.with_name(path.name + ".md"), lambda aside: aside.write_text(data.card(form)))
 
 
 def write_lines(data: DataSet, form: str, file: IO[str]) -> None:
@@ -156,15 +154,18 @@ def write_lines(data: DataSet, form: str, file: IO[str]) -> None:
         file.write((row.text if form == "text" else json.dumps(row._asdict())) + "\n")
 
 
-def _lines(form: str) -> Callable[[DataSet, Path], None]:
-    def fill(data: DataSet, path: Path) -> None:
-        with path.open("w") as file:
-            write_lines(data, form, file)
+def _lines(form: str) -> Callable[[DataSet, BinaryIO], None]:
+    def fill(data: DataSet, file: BinaryIO) -> None:
+        text = io.TextIOWrapper(file, encoding="utf-8")
+        try:
+            write_lines(data, form, text)
+        finally:
+            text.detach()
 
     return fill
 
 
-def _parquet(data: DataSet, path: Path) -> None:
+def _parquet(data: DataSet, file: BinaryIO) -> None:
     import polars as pl  # noqa: PLC0415 (a machine that trains may have none)
     from polars.io.plugins import register_io_source  # noqa: PLC0415
 
@@ -174,7 +175,7 @@ def _parquet(data: DataSet, path: Path) -> None:
 
     schema = dict.fromkeys(Row._fields, pl.String)
     made = {"lengthwise": data.model_dump_json()}
-    register_io_source(frames, schema=schema).sink_parquet(path, metadata=made, row_group_size=BLOCK)
+    register_io_source(frames, schema=schema).sink_parquet(file, metadata=made, row_group_size=BLOCK)
 
 
 FORMS = {"text": _lines("text"), "jsonl": _lines("jsonl"), "parquet": _parquet}

@@ -1,6 +1,7 @@
 """Models of Hugging Face folders: an exported run as the run it was, any causal LM as a model asked in text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
@@ -35,7 +36,9 @@ def exported_run(folder: Path, device: str = "auto") -> Run | None:
         return None
     config = read_config(own["config"], f"{folder}/config.json")
     stack = build([config], choose_device(device), [own["run"]])
-    model = Single(_load(transformers.AutoModelForCausalLM, folder).to(stack.device), attrgetter("logits")).eval()
+    loaded = _load(transformers.AutoModelForCausalLM, folder).to(stack.device)
+    loaded.forward = _explained(f"{folder} cannot answer")(loaded.forward)
+    model = Single(loaded, attrgetter("logits")).eval()
     return Run(RunFolder(folder), config, replace(stack, model=as_gpt(model)), own["step"])
 
 
@@ -43,7 +46,7 @@ class CausalLM:
     """Any causal LM of a folder, by its own tokenizer: prompts in, text out, decoded greedily."""
 
     def __init__(self, folder: Path, device: str = "auto", *, trust_remote_code: bool = False) -> None:
-        where = choose_device(device)
+        self.folder, where = folder, choose_device(device)
         self.tokenizer = _load(transformers.AutoTokenizer, folder, trust_remote_code)
         self.tokenizer.padding_side = "left"
         if self.tokenizer.pad_token is None:
@@ -55,24 +58,36 @@ class CausalLM:
     def __call__(self, prompts: Sequence[str], digits: int) -> list[str]:
         written: list[str] = []
         for start in range(0, len(prompts), BATCH):
-            batch = self.tokenizer(list(prompts[start : start + BATCH]), return_tensors="pt", padding=True)
-            batch = {name: batch[name].to(self.model.device) for name in ("input_ids", "attention_mask")}
-            room = {"max_new_tokens": digits + SPARE_TOKENS, "pad_token_id": self.tokenizer.pad_token_id}
-            ids = self.model.generate(**batch, do_sample=False, num_beams=1, **room)
-            answers = ids[:, batch["input_ids"].shape[1] :]
-            written += self.tokenizer.batch_decode(answers, skip_special_tokens=True)
+            with _explained(f"{self.folder} cannot answer {prompts[start]!r}"):
+                written += self._answers(list(prompts[start : start + BATCH]), digits)
         return written
+
+    def _answers(self, prompts: list[str], digits: int) -> list[str]:
+        batch = self.tokenizer(prompts, return_tensors="pt", padding=True)
+        batch = {name: batch[name].to(self.model.device) for name in ("input_ids", "attention_mask")}
+        room = {"max_new_tokens": digits + SPARE_TOKENS, "pad_token_id": self.tokenizer.pad_token_id}
+        ids = self.model.generate(**batch, do_sample=False, num_beams=1, **room)
+        answers = ids[:, batch["input_ids"].shape[1] :]
+        return self.tokenizer.batch_decode(answers, skip_special_tokens=True)
 
 
 def _load(kind: Any, folder: Path, trust_remote_code: bool = False) -> Any:
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder} is not a Hugging Face folder: it has no config.json")
-    try:
+    with _explained(f"cannot load {folder}"):
         return kind.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
-    except (
-        Exception
-    ) as error:  # a folder that anyone may have written: every library behind it has errors of its own
+
+
+@contextmanager
+def _explained(what: str) -> Iterator[None]:
+    """Anyone may have written a folder, and every library behind it has errors of its own: one line for all."""
+    try:
+        yield
+    except BaseException as error:
+        # A panic of the tokenizers library is no Exception.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         if "trust_remote_code" in str(error):
-            raise InputError(f"{folder} has code of its own; --trust-remote-code runs it") from None
+            raise InputError(f"{what}: it has code of its own; --trust-remote-code runs it") from None
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise InputError(f"cannot load {folder}: {reason}") from None
+        raise InputError(f"{what}: {reason}") from None

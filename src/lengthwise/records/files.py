@@ -44,7 +44,12 @@ def fault_point(name: str) -> None:
 
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
-    """Have `write` fill a file aside, force it to disk, and put it in place in one step."""
+    """Have `write` fill a file aside, force it to disk, and put it in place in one step.
+
+    Only a regular file is replaced: whoever has root's rights would lose a device.
+    """
+    if path.exists() and not path.is_file():
+        raise InputError(f"cannot write {path}: it is not a regular file")
     aside = path.with_name(path.name + ".new")
     if aside.is_symlink() or (aside.exists() and not aside.is_file()):
         raise InputError(f"cannot write {path}: {aside.name} beside it is not a regular file")
@@ -56,9 +61,10 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
         aside.replace(path)
         fault_point(f"after-rename-{path.name}")
     except OSError as error:
+        raise _cannot_write(path, error) from error
+    finally:
         with suppress(OSError):
             aside.unlink()
-        raise _cannot_write(path, error) from error
 
 
 def _cannot_write(path: Path, error: OSError) -> InputError:
@@ -66,7 +72,12 @@ def _cannot_write(path: Path, error: OSError) -> InputError:
 
 
 def write_output(path: Path, content: bytes) -> None:
-    """Write what a user asked for to where they want it, as `report --out FILE` does.
+    """Write what a user asked for to where they want it, as `report --out FILE` does."""
+    fill_output(path, lambda file: file.write(content))
+
+
+def fill_output(path: Path, fill: Callable[[BinaryIO], object]) -> bool:
+    """Have `fill` write what a user asked for to where they want it. Returns whether that is a file of its own.
 
     Links are followed. A regular file is replaced in one step; a pipe, a device and our own stdout are written
     into, so that none of them turns into a file.
@@ -75,13 +86,19 @@ def write_output(path: Path, content: bytes) -> None:
         stream = _stream(path)
         if stream is not None:
             with stream:
-                stream.write(content)
+                fill(stream)
+            return False
     except BrokenPipeError:
         raise  # the reader left, which is no mistake of the user
     except OSError as error:
         raise _cannot_write(path, error) from None
-    if stream is None:
-        replace_file(Path(os.path.realpath(path)), lambda aside: aside.write_bytes(content))
+
+    def fill_file(aside: Path) -> None:
+        with aside.open("wb") as file:
+            fill(file)
+
+    replace_file(Path(os.path.realpath(path)) if path.is_symlink() else path, fill_file)
+    return True
 
 
 def _stream(path: Path) -> BinaryIO | None:

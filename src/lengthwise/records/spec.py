@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from typing import Any, cast
 
 from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
-from lengthwise.errors import InputError
+from lengthwise.errors import InputError, shortened
 from lengthwise.theory.encodings import ABSOLUTE, encoding_facts, layout_facts
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.predict import Prediction, predict_case
@@ -23,6 +23,8 @@ from lengthwise.theory.rules import Case, find_rule
 KEYS = ("task", "train", "test", "encoding", "layout", "base", "seed")
 
 SECTIONS = ("model", "data", "training", "evaluation")
+
+TEXTS = ("task", "train", "test", "encoding", "layout")
 
 predict_once = lru_cache(maxsize=4096)(predict_case)
 """Seeds of one row share their predictions, and some take seconds to count."""
@@ -110,9 +112,11 @@ def read_spec(content: Any) -> RunSpec:
     missing = [key for key in KEYS if key not in config]
     if missing:
         raise InputError(f"config.json is no run config: it has no {', '.join(missing)}")
-    flat = [key for key in SECTIONS if not isinstance(config.get(key, {}), dict)]
-    if flat:
-        raise InputError(f"config.json is no run config: {flat[0]} is {config[flat[0]]!r} (must be an object)")
+    odd = [(key, "an object") for key in SECTIONS if not isinstance(config.get(key, {}), dict)]
+    odd += [(key, "text") for key in TEXTS if not isinstance(config[key], str | None)]
+    for key, kind in odd:
+        value = shortened(repr(config[key]), 100, 20)
+        raise InputError(f"config.json is no run config: {key} is {value} (must be {kind})")
     try:
         return RunSpec.of(config)
     except (TypeError, ValueError, AttributeError) as error:

@@ -12,7 +12,8 @@ from rich.console import Console
 
 from lengthwise.arithmetic import OPERATIONS
 from lengthwise.errors import InputError
-from lengthwise.recipes import preset
+from lengthwise.recipes import configure
+from lengthwise.records.files import json_text
 from lengthwise.runs.config import RunConfig, completed
 
 DEFAULT_NAME = "(default: made from task, domain, encoding and seed)"
@@ -20,15 +21,18 @@ DEFAULT_NAME = "(default: made from task, domain, encoding and seed)"
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    preset: str = "fast"
+    file: Annotated[Path | None, tyro.conf.arg(name="config", metavar="FILE")] = None
+    """A run's config.json, or a JSON or YAML file with some of the options here: docs/python.md shows one. Options
+    change it."""
+    preset: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="(default: fast)")] = None
     """Hyperparameters to start from: fast, or paper for the paper's own."""
-    size: str = "mini"
+    size: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="(default: mini)")] = None
     """Model size: nano, micro, mini. --model options change it further."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Configured:
-    """What takes a config: its options start from a preset, a size and a task."""
+    """What takes a config: its options start from a file, or from a preset, a size and a task."""
 
     config: Annotated[RunConfig, tyro.conf.arg(name="")]
     start: Annotated[Start, tyro.conf.arg(name="")]
@@ -37,7 +41,11 @@ class Configured:
     def defaults(cls, arguments: Sequence[str]) -> Self:
         """These decide the defaults of the config, so they are parsed first."""
         start, others = tyro.cli(Start, args=arguments, return_unknown_args=True, add_help=False)
-        return cls(config=preset(start.preset, _task(others), start.size), start=start)
+        task = _task(others)
+        if task is None and start.file is None and {"-h", "--help"} & {*others}:
+            task = next(iter(OPERATIONS))
+        config = configure(task, config=start.file, preset=start.preset, size=start.size)
+        return cls(config=config, start=start)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +63,8 @@ class Train(Configured):
     """Where to train: auto, cpu, cuda."""
     mirror: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """Show the records live elsewhere too: tensorboard, wandb (extras of the same names)."""
+    print_config: bool = False
+    """Print the complete config as JSON instead of training: --config takes it."""
     dry_run: bool = False
     """Print parameters, memory and time per step instead of training."""
     json: bool = False
@@ -64,6 +74,8 @@ class Train(Configured):
         from lengthwise.records.folder import RunFolder
         from lengthwise.runs.launch import Job, train_jobs
 
+        if self.print_config:
+            return print(json_text(self.config.model_dump(mode="json")), end="")
         if self.dry_run:
             return self._show_costs()
         folder = RunFolder(self.out / self._folder_name())
@@ -111,12 +123,10 @@ class Train(Configured):
         return print(json.dumps(found, indent=2) if self.json else costs_text(found))
 
 
-def _task(words: Sequence[str]) -> str:
+def _task(words: Sequence[str]) -> str | None:
     """The task, first or among the options, where a run or folder may have the same name."""
     for option, word in pairwise(["", *words]):
         is_task = word.partition("%")[0] in OPERATIONS and option not in ("--name", "--out")
         if is_task or not (option or word.startswith("-")):
             return word
-    if {"-h", "--help"} & {*words}:
-        return next(iter(OPERATIONS))
-    raise InputError("missing task (an operation, with a modulus if wanted, as in add%101)")
+    return None

@@ -53,6 +53,13 @@ class Reproduce:
     def run(self) -> None:
         if self.list:
             return print(listed(self.json))
+        shown = self.reproduced(Console(highlight=False, stderr=self.json))
+        if self.json:
+            print(json.dumps(shown, indent=2))
+        return None
+
+    def reproduced(self, console: Console) -> "list[dict[str, Any]]":
+        """Train and show each recipe; its runs, as --json prints them."""
         if self.recipe is None:
             raise InputError("missing recipe (lengthwise reproduce --list names them)")
         if self.seeds is not None and self.seeds < 0:
@@ -60,12 +67,9 @@ class Reproduce:
         recipes = find_recipes(self.recipe)
         setting = Setting(scale=self.scale, preset=self.preset)
         out = self.out or Path(OUT[self.scale, self.preset])
-        console = Console(highlight=False, stderr=self.json)
         shown = [self._reproduce(recipe, setting, out, console) for recipe in recipes]
         render(recipes, out, console)
-        if self.json:
-            print(json.dumps(shown, indent=2))
-        return None
+        return shown
 
     def _reproduce(self, recipe: Recipe, setting: Setting, out: Path, console: Console) -> dict[str, Any]:
         from lengthwise.records.view import RunView

@@ -11,7 +11,6 @@ import tyro
 from rich.console import Console
 
 from lengthwise.arithmetic import OPERATIONS
-from lengthwise.errors import InputError
 from lengthwise.recipes import configure
 from lengthwise.records.files import json_text
 from lengthwise.runs.config import RunConfig, completed
@@ -78,20 +77,13 @@ class Train(Configured):
             return print(json_text(self.config.model_dump(mode="json")), end="")
         if self.dry_run:
             return self._show_costs()
-        folder = RunFolder(self.out / self._folder_name())
+        folder = RunFolder(self.out / self.config.folder_name(self.name))
         console = Console(highlight=False, stderr=self.json)
         if folder.status() == "done":
             folder.refuse_other(self.config.model_dump(mode="json"), completed)
             console.print(f"{folder.path} is done already")
         train_jobs([Job(self.config, folder)], device=self.device, mirror=self.mirror, console=console)
         return self._show_verdicts(folder.path, console)
-
-    def _folder_name(self) -> str:
-        if self.name is None:
-            return self.config.name
-        if self.name in ("", "..") or Path(self.name).name != self.name:
-            raise InputError(f"name {self.name!r} is not a folder name (no slashes, not empty)")
-        return self.name
 
     def _show_verdicts(self, path: Path, console: Console) -> None:
         from lengthwise.records.view import RunView

@@ -88,9 +88,7 @@ def _read(path: Path) -> Any:
     try:
         import yaml  # noqa: PLC0415 (a machine that trains may have none)
     except ImportError:
-        raise InputError(
-            f"{path} is YAML, which requires pyyaml (a .json file does not)"
-        ) from None
+        raise InputError(f"{path} is YAML, which requires pyyaml (a .json file does not)") from None
     try:
         return yaml.safe_load(read_file(path))
     except FileNotFoundError:

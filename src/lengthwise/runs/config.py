@@ -8,6 +8,7 @@
 import re
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, Self
 
 import tyro
@@ -121,6 +122,14 @@ class RunConfig(Config):
         written = self.encoding if natural else f"{self.encoding}-{self.layout}"
         words = f"{self.task.replace('%', '-mod-')}-{self.train}{base}-{written}-s{self.seed}"
         return re.sub(r"[^A-Za-z0-9.+=-]+", "_", words)
+
+    def folder_name(self, name: str | None = None) -> str:
+        """This name, where one is given and can be a folder's."""
+        if name is None:
+            return self.name
+        if name in ("", "..") or Path(name).name != name:
+            raise InputError(f"name {name!r} is not a folder name (no slashes, not empty)")
+        return name
 
     def changed(self, **changes: object) -> Self:
         """A copy with changes, validated anew; a dict changes the fields of an inner config."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 
@@ -23,11 +24,15 @@ from lengthwise.runs.build import Stack
 from lengthwise.runs.config import RunConfig
 from lengthwise.runs.load import Answer, Run, load
 from lengthwise.runs.machine import memory_errors_explained
+from lengthwise.shown import Shown
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.digits import to_ints
 from lengthwise.tokens.fixed import FixedSet
 from lengthwise.tokens.reserve import WHOLE_LIMIT
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class Assessment:
@@ -169,8 +174,10 @@ def _row(stack: Stack, problems: Problems, predicted: Sequence[Hypothesis | None
 # --- a trained run ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Evaluation:
+@dataclass(frozen=True, repr=False)
+class Evaluation(Shown):
+    shown_by: ClassVar[str] = "lengthwise.commands.evaluate:show"
+
     records: list[Record]
     verdicts: list[Verdict]
     """One per test domain; none for pairs of a file."""
@@ -178,6 +185,12 @@ class Evaluation:
     dependence: Dependence | None = None
     functions: list[Found] = field(default_factory=list)
     """Which function the answers follow, where that was asked."""
+
+    def frame(self) -> "pl.DataFrame":
+        """The records, a column for each field."""
+        from lengthwise.records.frame import plain_frame  # noqa: PLC0415 (what evaluates does without polars)
+
+        return plain_frame(self.records)
 
 
 def evaluate(

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lengthwise.arithmetic import Domain, digit_count, pair_length
+from lengthwise.arithmetic import Domain, Task, digit_count, in_base, pair_length
 from lengthwise.errors import InputError
 from lengthwise.evaluation.decode import decode
+from lengthwise.evaluation.problems import read_problem
 from lengthwise.records.folder import RunFolder
 from lengthwise.runs.build import Stack, build
 from lengthwise.runs.config import RunConfig, read_config
@@ -18,7 +19,7 @@ from lengthwise.tokens.layouts.layout import Malformed
 from lengthwise.training.checkpoint import copy_into, has_checkpoint, load_state, load_tensors
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answer:
     """What a model answered to a problem, beside truth and what theory says it computes."""
 
@@ -28,6 +29,19 @@ class Answer:
     truth: int
     hypothesis: Hypothesis | None
     predicted: int | None
+    task: Task
+
+    @property
+    def right(self) -> bool:
+        return self.answered == self.truth
+
+    def __repr__(self) -> str:
+        base = self.task.base
+        a, b, truth = (in_base(number, base) for number in (self.a, self.b, self.truth))
+        said = in_base(self.answered, base) if isinstance(self.answered, int) else "no number"
+        predicted = "nothing" if self.predicted is None else f"{in_base(self.predicted, base)} ({self.hypothesis})"
+        asked = f"{a} {self.task.symbol} {b}" + ("" if base == 10 else f" in base {base}")
+        return f"{asked}: the model answers {said}, truth is {truth}, theory predicts {predicted}"
 
 
 @dataclass(frozen=True)
@@ -37,9 +51,13 @@ class Run:
     stack: Stack
     step: int
 
-    def ask(self, a: int, b: int) -> Answer:
-        """Decode the answer to one problem: `load("runs/NAME").ask(1234, 5678).answered`."""
-        return self.ask_all([(a, b)])[0]
+    def ask(self, problem: str | int, b: int | None = None) -> Answer:
+        """Decode the answer to one problem: `run.ask(12, 5)`, or `run.ask("12 + 5")` in the run's base."""
+        if isinstance(problem, str):
+            return self.ask_all([read_problem(problem, self.config.spec.task)])[0]
+        if b is None:
+            raise InputError(f"missing the number to ask about beside {problem}")
+        return self.ask_all([(problem, b)])[0]
 
     def ask_all(self, pairs: Sequence[tuple[int, int]]) -> list[Answer]:
         width, base = self.stack.layout.operand_width, self.config.base
@@ -73,7 +91,7 @@ class Run:
         domain = Domain.parse(f"D{pair_length(a, b, task.base)}", task.base)
         hypothesis = self.config.spec.predicted_hypothesis(domain)
         predicted = None if hypothesis is None else hypothesis(task, a, b)
-        return Answer(a, b, answered, task(a, b), hypothesis, predicted)
+        return Answer(a, b, answered, task(a, b), hypothesis, predicted, task)
 
 
 def load(path: Path | str, *, device: str = "auto") -> Run:

@@ -8,10 +8,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
 from lengthwise.errors import InputError
+from lengthwise.shown import Shown
 from lengthwise.theory.accuracy import MOST_RESIDUES, accuracy, accuracy_json, within_reach
 from lengthwise.theory.coverage import UnseenPairs, unseen_pairs
 from lengthwise.theory.encodings import check_layout, encoding_facts
@@ -20,6 +21,9 @@ from lengthwise.theory.plateaus import Plateau
 from lengthwise.theory.plateaus import plateaus as find_plateaus
 from lengthwise.theory.residues import open_modulus
 from lengthwise.theory.rules import Case, Rule, find_rule, stated_accuracy
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MOST_STEPS = 100 * MOST_RESIDUES**2
 """With so many a prediction takes about half an hour."""
@@ -66,8 +70,10 @@ class Prediction:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Predictions:
+@dataclass(frozen=True, slots=True, repr=False)
+class Predictions(Shown):
+    shown_by: ClassVar[str] = "lengthwise.commands.predict:show"
+
     task: Task
     train: Domain
     encoding: str
@@ -88,6 +94,13 @@ class Predictions:
         if self.plateaus is not None:
             shown["plateaus"] = [plateau.as_json() for plateau in self.plateaus]
         return shown
+
+    def frame(self) -> "pl.DataFrame":
+        """The rows as JSON has them, without what is no column."""
+        import polars as pl  # noqa: PLC0415 (predictions do without)
+
+        rows = [row.as_json() for row in self.rows]
+        return pl.DataFrame([{k: v for k, v in row.items() if not isinstance(v, list | dict)} for row in rows])
 
 
 def predict(

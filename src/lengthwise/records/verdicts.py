@@ -86,7 +86,9 @@ class Verdict:
 
     def __repr__(self) -> str:
         agreement = "" if self.agreement is None else f", agreement {self.agreement.share:.2%}"
-        named = f"{self.prediction.domain}: {self.prediction.hypothesis or 'no prediction'} {self.word or ''}".strip()
+        named = (
+            f"{self.prediction.domain}: {self.prediction.hypothesis or 'no prediction'} {self.word or ''}".strip()
+        )
         return f"<{named}, accuracy {self.accuracy.share:.2%}{agreement}>"
 
 

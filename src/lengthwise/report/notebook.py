@@ -18,7 +18,7 @@ Show = Callable[[Any, Console], object]
 
 def as_text(what: Any, show: Show) -> str:
     text = io.StringIO()
-    show(what, Console(file=text, width=WIDTH, highlight=False))
+    show(what, _console(text, width=WIDTH))
     return "\n".join(line.rstrip() for line in text.getvalue().strip("\n").splitlines())
 
 
@@ -32,7 +32,7 @@ class Page(Console):
     """A console whose lines and tables become HTML."""
 
     def __init__(self) -> None:
-        super().__init__(file=io.StringIO(), highlight=False)
+        super().__init__(file=io.StringIO(), force_jupyter=False)
         self.parts: list[str] = []
 
     def print(self, *objects: Any, style: Any = "", markup: bool | None = None, **look: Any) -> None:
@@ -59,6 +59,11 @@ def html_table(table: Table) -> str:
 
 
 def html_text(text: Any) -> str:
-    console = Console(file=io.StringIO(), record=True, width=WIDEST, highlight=False)
+    console = _console(io.StringIO(), width=WIDEST, record=True)
     console.print(text, end="")
     return console.export_html(inline_styles=True, code_format="{code}").strip()
+
+
+def _console(text: io.StringIO, **look: Any) -> Console:
+    """In a notebook, a console would display what it prints, and take text for a terminal."""
+    return Console(file=text, highlight=False, force_jupyter=False, force_terminal=False, **look)

@@ -34,6 +34,7 @@ LINES = {
     "docs/map.md": "This page.",
     "docs/performance.md": "What was measured, what each change gave, what the floor is.",
     "docs/protocol.md": "How the paper's rows are tuned and reported: seeds, rules, every setting that was tried.",
+    "docs/python.md": "Every function of the package, by example, and config files.",
     "docs/relative.md": "Encodings and relative positions: what is run, how, and what each verdict means.",
     "docs/reliability.md": "What is promised when something goes wrong, how it is tested, and what was measured.",
     "docs/report.md": "The report: one HTML page on any number of runs.",

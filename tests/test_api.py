@@ -97,8 +97,9 @@ def test_configs_are_trained_alone_and_as_a_stack(tmp_path):
     short = tiny_config(training={"steps": 2, "evaluate_every": 2})
     alone = lengthwise.train(short, seed=1, name="alone", out=tmp_path, device="cpu", quiet=True)
     assert (alone.path, alone.config) == (tmp_path / "alone", short.changed(seed=1))
-    both = lengthwise.train([short, short.changed(seed=1)], out=tmp_path, device="cpu", quiet=True)
+    both = lengthwise.train([short, short.changed(seed=1)], steps=3, out=tmp_path, device="cpu", quiet=True)
     assert [own.config.seed for own in both] == [0, 1] and all(own.status == "done" for own in both)
+    assert {own.config.training.steps for own in both} == {3}
     for name, message in (("a/b", "not a folder name"), ("", "not a folder name")):
         with pytest.raises(InputError, match=message):
             lengthwise.train(short, name=name, out=tmp_path)

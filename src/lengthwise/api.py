@@ -101,11 +101,11 @@ def load(path: PathLike, *, device: str = "auto") -> Run:
 
 
 @overload
-def train(task: Sequence[RunConfig], **options: Any) -> list[Run]: ...
-@overload
 def train(task: str | RunConfig | None = None, **options: Any) -> Run: ...
+@overload
+def train(task: Sequence[str | RunConfig], **options: Any) -> list[Run]: ...
 def train(
-    task: str | RunConfig | Sequence[RunConfig] | None = None,
+    task: str | RunConfig | Sequence[str | RunConfig] | None = None,
     *,
     out: PathLike = "runs",
     name: str | None = None,
@@ -118,22 +118,22 @@ def train(
     resumes.
 
     Give a task, with settings as `configure` takes them: `train("add", train="D4", size="nano", steps=500)`; or a
-    config, with settings that change it; or several configs: those of equal shape train as a stack.
+    config, with settings that change it; or several of these: those of equal shape train as a stack.
     """
     from lengthwise.runs.launch import Job, train_jobs
 
-    if isinstance(task, RunConfig):
-        task, settings = None, {"config": task, **settings}
-    if task is None or isinstance(task, str):
-        configs = [configure(task, **settings)]
-    elif name is not None:
-        raise InputError(f"name {name!r} does not go with several configs")
-    else:
-        configs = list(dict.fromkeys(config.changed(**settings) for config in task))
+    tasks = [task] if task is None or isinstance(task, str | RunConfig) else task
+    if tasks is task and name is not None:
+        raise InputError(f"name {name!r} does not go with several runs")
+    configs = dict.fromkeys(_configured(own, settings) for own in tasks)
     jobs = [Job(config, RunFolder(Path(out) / config.folder_name(name))) for config in configs]
     train_jobs(jobs, device=device, mirror=mirror, console=Console(highlight=False, quiet=quiet))
     runs = [Run(job.folder.path, device) for job in jobs]
-    return runs[0] if task is None or isinstance(task, str) else runs
+    return runs if tasks is task else runs[0]
+
+
+def _configured(task: str | RunConfig | None, settings: dict[str, Any]) -> RunConfig:
+    return configure(config=task, **settings) if isinstance(task, RunConfig) else configure(task, **settings)
 
 
 def ask(run: PathLike, problem: str | int, b: int | None = None, *, device: str = "auto") -> "Answer":

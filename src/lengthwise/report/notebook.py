@@ -46,13 +46,13 @@ class Page(Console):
 
 def html_table(table: Table) -> str:
     """Cells keep their colours, and the side they stand on."""
-    sides = [f'style="text-align: {column.justify}"' for column in table.columns]
+    sides = [f'style="text-align: {column.justify}; padding: 0 0.5em"' for column in table.columns]
 
     def row(tag: str, cells: Any) -> str:
         own = (f"<{tag} {side}>{html_text(cell)}</{tag}>" for side, cell in zip(sides, cells, strict=True))
         return f"<tr>{''.join(own)}</tr>"
 
-    title = "" if table.title is None else f"<caption>{html_text(table.title)}</caption>"
+    title = "" if table.title is None else f'<caption style="text-align: left">{html_text(table.title)}</caption>'
     head = row("th", [column.header for column in table.columns])
     body = [row("td", cells) for cells in zip(*(column.cells for column in table.columns), strict=True)]
     return f"<table>{title}<thead>{head}</thead><tbody>{''.join(body)}</tbody></table>"

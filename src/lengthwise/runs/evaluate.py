@@ -1,5 +1,6 @@
 """Evaluating: a stack while it trains and after that, and a trained run on test domains or a user's own pairs."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -194,7 +195,7 @@ class Evaluation(Shown):
 
 
 def evaluate(
-    run: Run | Path | str,
+    run: Run | os.PathLike[str] | str,
     test: str | None = None,
     *,
     pairs: Path | str | None = None,

@@ -1,5 +1,6 @@
 """A trained run, back from its folder, to be asked something."""
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,9 +95,9 @@ class Run:
         return Answer(a, b, answered, task(a, b), hypothesis, predicted, task)
 
 
-def load(path: Path | str, *, device: str = "auto") -> Run:
+def load(path: os.PathLike[str] | str, *, device: str = "auto") -> Run:
     """The model of a run folder, from its last checkpoint, or a shipped one by its name."""
-    folder = _find_run(path)
+    folder = _find_run(Path(path))
     config = read_config(folder.config(), f"{folder.path}/config.json")
     checkpoint = folder.checkpoint_path
     if not has_checkpoint(checkpoint):

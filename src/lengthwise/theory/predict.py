@@ -100,12 +100,13 @@ class Predictions(Shown):
         import polars as pl  # noqa: PLC0415 (predictions do without)
 
         rows = [row.as_json() for row in self.rows]
-        return pl.DataFrame([{k: v for k, v in row.items() if not isinstance(v, list | dict)} for row in rows])
+        nested = {name for row in rows for name, value in row.items() if isinstance(value, list | dict)}
+        return pl.DataFrame(rows, infer_schema_length=None).drop(nested)
 
 
 def predict(
     task: str | Task,
-    train: str | Domain,
+    train: str | Domain = "D4",
     test: str | Sequence[Domain] | None = None,
     *,
     encoding: str = "learned",

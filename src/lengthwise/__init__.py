@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lengthwise import report
     from lengthwise.api import ask, load, reproduce, train
-    from lengthwise.recipes import configure
+    from lengthwise.recipes.configure import configure
     from lengthwise.runs.config import RunConfig
     from lengthwise.runs.evaluate import evaluate
     from lengthwise.theory.predict import predict
@@ -25,7 +25,7 @@ __all__ = ["RunConfig", "ask", "configure", "evaluate", "load", "predict", "repo
 _HOMES = {
     "RunConfig": "lengthwise.runs.config",
     "ask": "lengthwise.api",
-    "configure": "lengthwise.recipes",
+    "configure": "lengthwise.recipes.configure",
     "evaluate": "lengthwise.runs.evaluate",
     "load": "lengthwise.api",
     "predict": "lengthwise.theory.predict",

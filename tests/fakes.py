@@ -44,7 +44,7 @@ def longest_chain(a: int, b: int, base: int) -> int:
 
 def tiny_config(**changes) -> RunConfig:
     """Base 3, 24 steps of 8 problems, a fifth of a second."""
-    config = RunConfig(
+    config = RunConfig.stored(
         task="add",
         train="D2",
         test="D1..3",

@@ -10,27 +10,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lengthwise.commands.sweep import sweep
+    from lengthwise import report
+    from lengthwise.api import ask, load, reproduce, sweep, train
+    from lengthwise.recipes.configure import configure
+    from lengthwise.runs.config import RunConfig
     from lengthwise.runs.evaluate import evaluate
-    from lengthwise.runs.launch import train
-    from lengthwise.runs.load import load
     from lengthwise.theory.predict import predict
 
 __version__ = "0.1.0"
 
-__all__ = ["evaluate", "load", "predict", "sweep", "train"]
+__all__ = ["RunConfig", "ask", "configure", "evaluate", "load", "predict", "report", "reproduce", "sweep", "train"]
 
 # Imported when first used: predictions must not wait for torch.
 _HOMES = {
+    "RunConfig": "lengthwise.runs.config",
+    "ask": "lengthwise.api",
+    "configure": "lengthwise.recipes.configure",
     "evaluate": "lengthwise.runs.evaluate",
-    "load": "lengthwise.runs.load",
+    "load": "lengthwise.api",
     "predict": "lengthwise.theory.predict",
-    "sweep": "lengthwise.commands.sweep",
-    "train": "lengthwise.runs.launch",
+    "reproduce": "lengthwise.api",
+    "sweep": "lengthwise.api",
+    "train": "lengthwise.api",
 }
 
 
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]
+
+
 def __getattr__(name: str) -> Any:
+    if name == "report":  # a package, which can be called
+        return import_module("lengthwise.report")
     if name not in _HOMES:
         raise AttributeError(f"module 'lengthwise' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -17,7 +17,8 @@ BASE = 3
 
 
 def member(train, draws, base=BASE, **data):
-    return Member("r", 0, Task.parse("add", base), Domain.parse(train, base), draws=draws, data=DataConfig(**data))
+    drawn = DataConfig(**{"sparse": 0.0, **data})
+    return Member("r", 0, Task.parse("add", base), Domain.parse(train, base), draws=draws, data=drawn)
 
 
 def all_pairs(length, width):
@@ -63,10 +64,11 @@ HOW_DRAWN = (
 )
 def test_pairs_against_the_stream_however_it_is_drawn(train, data):
     """Pairs are compared by how likely they were met: the frequent ones too, not only their number."""
-    draws, config, domain = 800, DataConfig(**data), Domain.parse(train, BASE)
+    draws, domain = 800, Domain.parse(train, BASE)
     a, b = all_pairs(domain.length, domain.length)
     pairs = list(zip(to_ints(a, BASE), to_ints(b, BASE), strict=True))
     one, met, seeds = member(train, draws, **data), torch.zeros(len(a)), 8
+    config = one.data
     sampler = Sampler(
         [Stream(seed, domain) for seed in range(seeds)],
         domain.length,

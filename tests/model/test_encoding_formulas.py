@@ -15,7 +15,7 @@ MEMBERS, BATCH, WIDTH = 2, 3, 48
 
 
 def build(name, heads=3):
-    config = ModelConfig(heads=heads, width=WIDTH, embedding_std=0.5)
+    config = ModelConfig(heads=heads, width=WIDTH, embedding_std=0.5, position_std=None)
     return find_encoding(name)(config, 300, Initializer(range(MEMBERS)))
 
 

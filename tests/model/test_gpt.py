@@ -18,7 +18,7 @@ VOCABULARY = 16
 
 
 def build(seeds=(1, 2, 3), rows=12, *, size="nano", compute_dtype=None, **changes):
-    config = ModelConfig.named(size, **changes)
+    config = ModelConfig.named(size, **{"tied": True, "position_std": None, **changes})
     return GPT(config, "learned", VOCABULARY, rows, seeds, compute_dtype=compute_dtype).eval()
 
 

@@ -78,7 +78,7 @@ def inner(name):
 
 def build(name, seeds=SEEDS):
     """Wide initial tables, so that whatever positions do shows."""
-    config = ModelConfig.named("nano", embedding_std=0.5, bias=True)
+    config = ModelConfig.named("nano", embedding_std=0.5, position_std=None, tied=True, bias=True)
     return GPT(config, name, VOCABULARY, ROWS, seeds).eval()
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from training import train
 
+import lengthwise
 from lengthwise.cli import main
 from lengthwise.commands.reproduce import covered
 from lengthwise.errors import InputError
@@ -214,6 +215,9 @@ def test_the_command_trains_and_draws(tmp_path, capsys, monkeypatch):
     assert [len(row["rows"]) for row in shown["rows"]] == [3, 3]
     assert (tmp_path / "tables" / "modular_addition_true_acc.md").exists()
     assert (tmp_path / "summary.json").exists()
+    runs = lengthwise.reproduce("modular-addition", scale="laptop", out=tmp_path, quiet=True)
+    assert [str(run.path) for run in runs] == [row["run"] for row in shown["rows"]]
+    assert [run.status for run in runs] == ["done", "done"]
 
 
 def test_without_libraries_to_draw_it_still_trains(tmp_path, capsys, monkeypatch):

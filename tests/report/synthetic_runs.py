@@ -17,7 +17,7 @@ def synthetic_run(folder, config, *, name="run", steps=(0, 100, 200, 300), learn
     """`learned` says what share of its final accuracy a digit has at a step, 0 standing for the whole answer;
     `follows` how often the trained model does what theory says on a domain."""
     learned, follows = learned or rising(150), follows or (lambda domain: 1.0)
-    config = RunConfig(**{"seed": named_seed(name), **config}) if isinstance(config, dict) else config
+    config = RunConfig.stored(**{"seed": named_seed(name), **config}) if isinstance(config, dict) else config
     run = RunFolder.claim(folder / name, config.model_dump(mode="json"), {})
     view = RunView(run)
     for step in steps:

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 
@@ -76,6 +77,25 @@ def test_an_unknown_size_and_an_unknown_preset():
 def test_json_gives_the_config_back(config):
     text = json.dumps(config.model_dump(mode="json"))
     assert read_config(json.loads(text), "config.json") == config
+
+
+def test_defaults_are_the_preset_that_train_starts_from():
+    assert RunConfig(task="mul%7") == preset("fast", "mul%7")
+    assert RunConfig(task="add", training={"batch": 8}) == preset("fast", "add").changed(training={"batch": 8})
+
+
+def test_stored_configs_that_leave_fields_out_mean_what_they_meant():
+    """The first config that is stored, of version 0.1: all it says stays, and fields that came later are as before
+    they came."""
+    file = json.loads((Path(__file__).parents[2] / "results" / "readme.json").read_text())
+    stored = file["folders"]["addition-D4-seed1"]["config"]
+    config = read_config(stored, "config.json")
+    for section in ("model", "data", "training", "evaluation"):
+        assert config.model_dump(mode="json")[section].items() >= stored[section].items()
+    assert not {"sparse", "position_std", "cooldown"} & {*stored["data"], *stored["model"], *stored["training"]}
+    assert (config.data.sparse, config.model.position_std, config.training.cooldown) == (0.0, None, 2_000)
+    bare = read_config({"task": "add"}, "config.json")
+    assert (bare.model.dropout, bare.model.tied, bare.training.batch) == (0.0, True, 256)
 
 
 @pytest.mark.parametrize("content", [{"task": "add", "colour": "red"}, {"task": "div"}, {}, [], None, 3])

@@ -262,4 +262,4 @@ def test_reproduce_and_python_take_the_same_engines(tmp_path):
     shared = {"train": "D2", "base": 3, "test": "D1..3", "training": {"steps": 4}, "problems": 20}
     model = {"layers": 1, "heads": 2, "width": 16}
     (own,) = lengthwise.sweep("add", vary={"seed": [5]}, out=tmp_path, device="cpu", model=model, **shared)
-    assert own.status() == "done" and own.config()["seed"] == 5
+    assert own.status == "done" and own.config.seed == 5

@@ -255,3 +255,18 @@ def function_table(rows: "list[Found]") -> Table:
 
 def function_json(row: "Found") -> dict[str, Any]:
     return {**row._asdict(), "function": None if row.function is None else str(row.function)}
+
+
+def show(found: "Evaluation", console: Console) -> None:
+    """An evaluation as a Python prompt shows it: verdicts, or counts where there are none, and what was asked."""
+    from lengthwise.report.run_tables import dependence_table, failure_table, record_table, verdict_table
+
+    console.print(verdict_table(found.verdicts) if found.verdicts else record_table(found.records))
+    if any(record.mode == "decoded" for record in found.records):
+        console.print(failure_table(found.records))
+    if found.dependence is not None:
+        console.print(dependence_table(found.dependence))
+    if found.functions:
+        console.print(function_table(found.functions))
+    for answer in found.errors:
+        console.print(str(answer), markup=False, soft_wrap=True)

@@ -58,6 +58,15 @@ class Reproduce(Verbosity):
     def run(self) -> None:
         if self.list:
             return print(listed(self.json))
+        shown = self.reproduced(self.results(as_json=self.json))
+        if self.json:
+            print(json.dumps(shown, indent=2))
+        if self.scale_out.on and any(row["status"] != "done" for recipe in shown for row in recipe["rows"]):
+            sys.exit(1)
+        return None
+
+    def reproduced(self, console: Console) -> "list[dict[str, Any]]":
+        """Train and show each recipe; its runs, as --json prints them."""
         if self.recipe is None:
             raise InputError("missing recipe (lengthwise reproduce --list names them)")
         if self.seeds is not None and self.seeds < 0:
@@ -67,14 +76,9 @@ class Reproduce(Verbosity):
         recipes = find_recipes(self.recipe)
         setting = Setting(scale=self.scale, preset=self.preset)
         out = self.out or Path(OUT[self.scale, self.preset])
-        console = self.results(as_json=self.json)
         shown = [self._reproduce(recipe, setting, out, console) for recipe in recipes]
         render(recipes, out, console)
-        if self.json:
-            print(json.dumps(shown, indent=2))
-        if self.scale_out.on and any(row["status"] != "done" for recipe in shown for row in recipe["rows"]):
-            sys.exit(1)
-        return None
+        return shown
 
     def _reproduce(self, recipe: Recipe, setting: Setting, out: Path, console: Console) -> dict[str, Any]:
         from lengthwise.records.view import RunView

@@ -2,8 +2,8 @@
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -112,10 +112,10 @@ class Grid:
             found[option_name(name)] = values(text)
         return found
 
-    def first(self, start: Start, task: Callable[[], str]) -> "RunConfig":
-        """The config of the first run, before options that all share; `task` tells one that is not varied."""
+    def first(self, start: Start, task: str | None) -> "RunConfig":
+        """The config of the first run, before options that all share; `task` is one that is not varied."""
         own = {name: found[0] for name, found in self.values().items()}
-        return configured({**asdict(start), **own, "task": own["task"] if "task" in own else task()})
+        return configured({"task": task, **start.options(), **own})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +140,7 @@ class Sweep(Configured):
         """What the first run has, before the options that all share."""
         start, others = tyro.cli(Start, args=arguments, return_unknown_args=True, add_help=False)
         own, others = tyro.cli(Grid, args=others, return_unknown_args=True, add_help=False)
-        return cls(config=own.first(start, lambda: task_among(others)), start=start)
+        return cls(config=own.first(start, task_among(others, start)), start=start)
 
     def run(self) -> None:
         console = Console(highlight=False, stderr=self.json)
@@ -151,10 +151,10 @@ class Sweep(Configured):
 
     def _runs(self) -> Rows:
         task, vary = self.config.task, self.grid.values()
-        given = changed_options(self.config, self.grid.first(self.start, lambda: task))
+        given = changed_options(self.config, self.grid.first(self.start, task))
         for name in given.keys() & vary.keys():
             raise InputError(f"{name} is given and varied")
-        return grid({**asdict(self.start), "task": task, **given}, vary)
+        return grid({**self.start.options(), "task": task, **given}, vary)
 
     def _show(self, folders: Sequence[RunFolder], console: Console) -> None:
         from lengthwise.records.view import RunView
@@ -165,28 +165,6 @@ class Sweep(Configured):
             return print(json.dumps([row_json(view) for view in views], indent=2))
         console.print(row_table(views))
         return console.print(f"Run folders: {self.out}; lengthwise report {self.out} shows them", soft_wrap=True)
-
-
-def sweep(
-    task: str | None = None,
-    *,
-    vary: Mapping[str, Sequence[Any]],
-    out: Path | str = "runs",
-    device: str = "auto",
-    on: str = "local",
-    **options: Any,
-) -> list[RunFolder]:
-    """Train a run for every combination of values, each into its folder under `out`; their folders, whose status
-    tells which are done. Finished ones are left alone, interrupted ones resume.
-
-    Options are those of the verb: `workers`, `retries` and so on say how it is done `on` an engine, all others are
-    of the runs: `sweep("add", vary={"seed": range(10)}, train="D4", size="nano", training={"steps": 200})`.
-    """
-    ways = {field.name for field in fields(ScaleOut)}
-    scale_out = ScaleOut(on=on, **{name: own for name, own in options.items() if name in ways})
-    shared = {name: own for name, own in options.items() if name not in ways}
-    runs = grid(shared if task is None else {"task": task, **shared}, vary)
-    return swept(runs, Path(out), scale_out, device, Console(highlight=False))[0]
 
 
 def swept(

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 import tyro
 from rich.console import Console
 
 from lengthwise.arithmetic import OPERATIONS
 from lengthwise.commands.verbosity import Verbosity
-from lengthwise.errors import InputError
 from lengthwise.progress import progress_shown
-from lengthwise.recipes import preset
+from lengthwise.recipes import configure
+from lengthwise.records.files import json_text
 from lengthwise.runs.config import RunConfig, completed
 
 STATE_NEWS = {
@@ -28,15 +28,23 @@ DEFAULT_NAME = "(default: made from task, domain, encoding and seed)"
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    preset: str = "fast"
+    file: Annotated[Path | None, tyro.conf.arg(name="config", metavar="FILE")] = None
+    """A run's config.json, or a JSON or YAML file with some of the options here: docs/python.md shows one. Options
+    change it."""
+    preset: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="(default: fast)")] = None
     """Hyperparameters to start from: fast, or paper for the paper's own."""
-    size: str = "mini"
+    size: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="(default: mini)")] = None
     """Model size: nano, micro, mini. --model options change it further."""
+
+    def options(self) -> dict[str, Any]:
+        """What was given, as `configure` takes it."""
+        given = {"config": self.file, "preset": self.preset, "size": self.size}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Configured:
-    """What takes a config: its options start from a preset, a size and a task."""
+    """What takes a config: its options start from a file, or from a preset, a size and a task."""
 
     config: Annotated[RunConfig, tyro.conf.arg(name="")]
     start: Annotated[Start, tyro.conf.arg(name="")]
@@ -45,7 +53,8 @@ class Configured:
     def defaults(cls, arguments: Sequence[str]) -> Self:
         """These decide the defaults of the config, so they are parsed first."""
         start, others = tyro.cli(Start, args=arguments, return_unknown_args=True, add_help=False)
-        return cls(config=preset(start.preset, task_among(others), start.size), start=start)
+        config = configure(task_among(others, start), **start.options())
+        return cls(config=config, start=start)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +72,8 @@ class Train(Configured, Verbosity):
     """Where to train: auto, cpu, cuda."""
     mirror: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """Show the records live elsewhere too: tensorboard, wandb (extras of the same names)."""
+    print_config: bool = False
+    """Print the complete config as JSON instead of training: --config takes it."""
     dry_run: bool = False
     """Print parameters, memory and time per step instead of training."""
     json: bool = False
@@ -72,23 +83,18 @@ class Train(Configured, Verbosity):
         from lengthwise.records.folder import RunFolder
         from lengthwise.runs.launch import Job, train_jobs
 
+        if self.print_config:
+            return print(json_text(self.config.model_dump(mode="json")), end="")
         news = self.news()
         if self.dry_run:
             return self._show_costs(news)
-        folder = RunFolder(self.out / self._folder_name())
+        folder = RunFolder(self.out / self.config.folder_name(self.name))
         state = folder.state()
         if state in STATE_NEWS:
             folder.refuse_other(self.config.model_dump(mode="json"), completed)
             news.print(f"{folder.path} {STATE_NEWS[state]}", soft_wrap=True, markup=False)
         train_jobs([Job(self.config, folder)], device=self.device, mirror=self.mirror, console=news)
         return self._show_verdicts(folder.path)
-
-    def _folder_name(self) -> str:
-        if self.name is None:
-            return self.config.name
-        if self.name in ("", "..") or Path(self.name).name != self.name:
-            raise InputError(f"name {self.name!r} is not a folder name (no slashes, not empty)")
-        return self.name
 
     def _show_verdicts(self, path: Path) -> None:
         from lengthwise.records.view import RunView
@@ -122,12 +128,12 @@ class Train(Configured, Verbosity):
         return print(json.dumps(found, indent=2) if self.json else costs_text(found))
 
 
-def task_among(words: Sequence[str]) -> str:
-    """The task, first or among the options, where a run or folder may have the same name."""
+def task_among(words: Sequence[str], start: Start) -> str | None:
+    """The task, first or among the options, where a run or folder may have the same name; None where a file or an
+    option that varies is to tell it."""
     for option, word in pairwise(["", *words]):
         is_task = word.partition("%")[0] in OPERATIONS and option not in ("--name", "--out")
         if is_task or not (option or word.startswith("-")):
             return word
-    if {"-h", "--help"} & {*words}:
-        return next(iter(OPERATIONS))
-    raise InputError("missing task (an operation, with a modulus if wanted, as in add%101)")
+    asks_for_help = {"-h", "--help"} & {*words}
+    return next(iter(OPERATIONS)) if asks_for_help and start.file is None else None

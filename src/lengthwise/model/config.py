@@ -31,7 +31,7 @@ LEAST_POSITION_HEAD_WIDTH = 6
 
 
 class ModelConfig(Config):
-    """A decoder-only transformer; the defaults are those of nanoGPT at the paper's size."""
+    """A decoder-only transformer; the defaults are those of the preset `fast` at the paper's size."""
 
     layers: Annotated[int, Field(ge=1, le=MAX_LAYERS)] = 6
     """Transformer blocks."""
@@ -42,19 +42,19 @@ class ModelConfig(Config):
     width: Annotated[int, Field(ge=1, le=MAX_WIDTH)] = 384
     """Dimensions of the residual stream."""
 
-    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
     """Share of activations dropped in training: embeddings, attention weights, both residual branches."""
 
     bias: bool = False
     """Use biases in linear layers and layer norms."""
 
-    tied: bool = True
+    tied: bool = False
     """Tie the output head to the token embedding."""
 
-    embedding_std: PositiveFloat = 0.02
+    embedding_std: PositiveFloat = 0.3
     """Standard deviation of the initial token and position embeddings."""
 
-    position_std: PositiveFloat | None = None
+    position_std: PositiveFloat | None = 3.0
     """Standard deviation of the initial position embeddings, if another. With large ones attention depends mostly
     on positions, and a model ignores digits at positions that were always zero in training."""
 
@@ -161,6 +161,11 @@ class ModelConfig(Config):
     @classmethod
     def named(cls, name: str, **changes: Any) -> Self:
         """A size by its name, with changes."""
-        if name not in SIZES:
-            raise InputError(f"unknown size {name!r} (choose from {', '.join(SIZES)})")
-        return cls(**{**SIZES[name], **changes})
+        return cls(**{**size_fields(name), **changes})
+
+
+def size_fields(name: str) -> Mapping[str, int]:
+    """Layers, heads and width of a size."""
+    if name not in SIZES:
+        raise InputError(f"unknown size {name!r} (choose from {', '.join(SIZES)})")
+    return SIZES[name]

@@ -2,6 +2,7 @@
 
 from lengthwise.errors import InputError
 from lengthwise.recipes import controls, long_operands, paper, prior, relative
+from lengthwise.recipes.configure import configure
 from lengthwise.recipes.presets import Setting, preset
 from lengthwise.recipes.recipe import Figure, Recipe, catalogue, of_rows
 
@@ -19,4 +20,4 @@ def find_recipes(name: str) -> list[Recipe]:
     return [RECIPES[name]]
 
 
-__all__ = ["RECIPES", "Figure", "Recipe", "Setting", "catalogue", "find_recipes", "of_rows", "preset"]
+__all__ = ["RECIPES", "Figure", "Recipe", "Setting", "catalogue", "configure", "find_recipes", "of_rows", "preset"]

@@ -9,16 +9,16 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 from itertools import product
 from typing import Any
 
 from lengthwise.errors import InputError
-from lengthwise.recipes.presets import preset
+from lengthwise.recipes.configure import configure
 from lengthwise.recipes.recipe import Rows
 from lengthwise.runs.config import RunConfig, file_name
 
-START = {"preset": "fast", "size": "mini"}
+START = ("config", "preset", "size")
+"""What a config starts from, besides the task."""
 IN_EVERY_NAME = ("task", "train", "base", "encoding", "layout", "seed")
 MOST_RUNS, LONGEST_NAME = 100_000, 255
 
@@ -69,21 +69,14 @@ def _named(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def configured(options: Mapping[str, Any]) -> RunConfig:
     """The config that `train` has with these options."""
-    start, changes = dict(START), dict[str, Any]()
+    keywords: dict[str, Any] = {}
     for name, value in options.items():
         outer, _, inner = name.partition(".")
-        if name in START:
-            start[name] = value
-        elif inner:
-            changes.setdefault(outer, {})[inner] = value
+        if inner:
+            keywords.setdefault(outer, {})[inner] = value
         else:
-            changes[name] = value
-    if "task" not in changes:
-        raise InputError("missing task (an operation, with a modulus if wanted, as in add%101)")
-    return _preset(*map(str, (start["preset"], changes["task"], start["size"]))).changed(**changes)
-
-
-_preset = cache(preset)
+            keywords[name] = value
+    return configure(**keywords)
 
 
 def option_name(name: str) -> str:

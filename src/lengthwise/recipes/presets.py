@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lengthwise.errors import InputError
-from lengthwise.model.config import ModelConfig
+from lengthwise.model.config import ModelConfig, size_fields
 from lengthwise.runs.config import RunConfig
-from lengthwise.tokens.config import DataConfig
-from lengthwise.training.config import TrainingConfig
 
 SCALES = ("full", "laptop")
 OPERAND_WIDTH = 10
@@ -22,52 +20,41 @@ def paper(task: str, size: str = "mini") -> RunConfig:
     dropout 0.1 and a constant rate; this follows the code.
     """
     multiplies = task.startswith("mul")
-    return RunConfig(
+    return RunConfig.stored(
         task=task,
-        model=ModelConfig.named(size, dropout=0.1 if multiplies else 0.2, bias=False, context=256),
-        data=DataConfig(sampling="paper", samples=100_000, operand_width=20),
-        training=TrainingConfig(
-            optimizer="adamw",
-            learning_rate=1e-3,
-            betas=(0.9, 0.99),
-            weight_decay=0.1,
-            clip=1.0,
-            schedule="constant" if multiplies else "cosine",
-            batch=64,
-            steps=100_000,
-            evaluate_every=5_000,
-            checkpoint_every=5_000,
-        ),
+        model={**size_fields(size), "dropout": 0.1 if multiplies else 0.2, "bias": False, "context": 256},
+        data={"sampling": "paper", "samples": 100_000, "operand_width": 20},
+        training={
+            "optimizer": "adamw",
+            "learning_rate": 1e-3,
+            "betas": (0.9, 0.99),
+            "weight_decay": 0.1,
+            "clip": 1.0,
+            "schedule": "constant" if multiplies else "cosine",
+            "batch": 64,
+            "steps": 100_000,
+            "evaluate_every": 5_000,
+            "checkpoint_every": 5_000,
+        },
     )
 
 
 def muon(task: str, size: str = "mini") -> RunConfig:
     """What takes a fraction of the paper's steps: Muon, larger embeddings, an untied head, fresh problems."""
-    return RunConfig(task=task, model=ModelConfig.named(size, dropout=0.1, tied=False, embedding_std=0.3))
+    model = {**size_fields(size), "dropout": 0.1, "tied": False, "embedding_std": 0.3}
+    return RunConfig.stored(task=task, model=model)
 
 
 def fast(task: str, size: str = "mini") -> RunConfig:
-    """One recipe for every task: it converges, and makes a model ignore digits it never saw.
+    """One recipe for every task, and the defaults of all configs: it converges, and makes a model ignore digits it
+    never saw.
 
     Position embeddings that outweigh tokens, weight decay and dropout let attention go by position alone, so that
     longer operands change nothing. Sparse digits take the model off the plateaus where it knows only part of an
     answer. The rate starts to fall once half of every training length is right, and training ends 6,000 steps
     later: what lies beyond these lengths settles last, and at a constant rate the hardest tasks get no further.
     """
-    return muon(task, size).changed(
-        model={"position_std": 3.0},
-        data={"sparse": 0.8, "sparse_problems": 2_000_000},
-        training={
-            "batch": 512,
-            "weight_decay": 0.1,
-            "schedule": "wsd",
-            "target": 0.5,
-            "cooldown": 6_000,
-            "steps": 16_000,
-            "evaluate_every": 500,
-            "checkpoint_every": 2_500,
-        },
-    )
+    return RunConfig(task=task, model=ModelConfig.named(size))
 
 
 PRESETS: dict[str, Callable[[str, str], RunConfig]] = {"fast": fast, "paper": paper}

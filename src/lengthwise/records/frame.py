@@ -64,7 +64,12 @@ def _with_run(view: RunView, recipe: str | None) -> pl.DataFrame:
 def _records(view: RunView) -> pl.DataFrame:
     if isinstance(view.source, PackedRun):
         return _stored_frame(view.source.path.parent.with_suffix(".parquet"), view.name)
-    columns = {column: [getattr(record, column) for record in view.records] for column in RECORD_COLUMNS}
+    return plain_frame(view.records)
+
+
+def plain_frame(records: Sequence[Record]) -> pl.DataFrame:
+    """Records as they are, a column for each field."""
+    columns = {column: [getattr(record, column) for record in records] for column in RECORD_COLUMNS}
     return pl.DataFrame(columns, schema=RECORD_COLUMNS)
 
 

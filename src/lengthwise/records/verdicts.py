@@ -70,7 +70,7 @@ Counts = Mapping[tuple[str, str], Measured]
 """By domain and by what answers were compared with."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Verdict:
     """One test domain: what was predicted, what was measured, and how they compare."""
 
@@ -83,6 +83,13 @@ class Verdict:
     @property
     def expected(self) -> Fraction | None:
         return self.prediction.accuracy
+
+    def __repr__(self) -> str:
+        agreement = "" if self.agreement is None else f", agreement {self.agreement.share:.2%}"
+        named = (
+            f"{self.prediction.domain}: {self.prediction.hypothesis or 'no prediction'} {self.word or ''}".strip()
+        )
+        return f"<{named}, accuracy {self.accuracy.share:.2%}{agreement}>"
 
 
 def passes_gate(train: Domain, exact: Counts) -> bool:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -70,6 +71,17 @@ def verdict_json(row: Verdict) -> dict[str, Any]:
 def _measured_json(counts: Measured) -> dict[str, Any]:
     low, high = (100 * end for end in counts.interval)
     return {**asdict(counts), "percent": 100 * counts.share, "low": low, "high": high}
+
+
+def show_run(view: RunView, console: Console) -> None:
+    """A run as far as it is: its verdicts and its status."""
+    if view.records:
+        spec, (step, rows) = view.spec, view.last_whole()
+        console.print(verdict_table(rows, escape(f"{spec.task} trained on {spec.train}, {spec.encoding}")))
+        console.print(f"{view.source.path}: {view.source.status()}, step {step}", markup=False, soft_wrap=True)
+    else:
+        status = view.source.status()
+        console.print(f"{view.source.path}: {status}, nothing measured yet", markup=False, soft_wrap=True)
 
 
 def row_table(views: Sequence[RunView]) -> Table:

@@ -6,7 +6,9 @@
 """
 
 import re
+from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, Self
 
 import tyro
@@ -24,9 +26,26 @@ from lengthwise.training.config import TrainingConfig
 DEFAULT_TEST = "(default: lengths 1 to five above the trained ones)"
 DEFAULT_LAYOUT = "(default: the encoding's natural one)"
 
+EARLIER_DEFAULTS: dict[str, dict[str, Any]] = {
+    "model": {"dropout": 0.0, "tied": True, "embedding_std": 0.02, "position_std": None},
+    "data": {"sparse": 0.0, "sparse_problems": 3_500_000},
+    "training": {
+        "weight_decay": 0.05,
+        "schedule": "linear",
+        "cooldown": 2_000,
+        "batch": 256,
+        "steps": 6_500,
+        "target": None,
+        "evaluate_every": 1_000,
+        "checkpoint_every": 1_000,
+    },
+}
+"""Defaults of version 0.1 that are others now: a stored config that leaves one out still means this."""
+
 
 class RunConfig(Config):
-    """What to learn, where, with which positions, and how."""
+    """What to learn, where, with which positions, and how. The defaults are those of `lengthwise train`: the
+    preset `fast` at size mini."""
 
     task: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TASK", help_behavior_hint="(required)")]
     """Operation and modulus: add, mul, sub, add%101, mul%150."""
@@ -104,12 +123,30 @@ class RunConfig(Config):
         written = self.encoding if natural else f"{self.encoding}-{self.layout}"
         return file_name(f"{self.task.replace('%', '-mod-')}-{self.train}{base}-{written}-s{self.seed}")
 
+    def folder_name(self, name: str | None = None) -> str:
+        """This name, where one is given and can be a folder's."""
+        if name is None:
+            return self.name
+        if name in ("", "..") or Path(name).name != name:
+            raise InputError(f"name {name!r} is not a folder name (no slashes, not empty)")
+        return name
+
     def changed(self, **changes: object) -> Self:
         """A copy with changes, validated anew; a dict changes the fields of an inner config."""
-        content = self.model_dump()
-        for key, value in changes.items():
-            content[key] = {**content[key], **value} if isinstance(value, dict) else value
-        return type(self)(**content)
+        return type(self)(**merged(self.model_dump(), changes))
+
+    @classmethod
+    def stored(cls, **content: Any) -> Self:
+        """A config as a run's config.json has it, maybe of an earlier version, which said less."""
+        return cls(**merged(EARLIER_DEFAULTS, content))
+
+
+def merged(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Contents of a config with changes; a dict changes the fields of an inner config."""
+    inner = {
+        key for key, value in changes.items() if isinstance(value, dict) and isinstance(content.get(key), dict)
+    }
+    return {**content, **changes, **{key: {**content[key], **changes[key]} for key in inner}}
 
 
 def file_name(words: str) -> str:
@@ -119,7 +156,7 @@ def file_name(words: str) -> str:
 def read_config(content: Any, place: str) -> RunConfig:
     """A config from parsed JSON; an error names its place."""
     try:
-        return RunConfig(**content)
+        return RunConfig.stored(**content)
     except (InputError, TypeError) as error:
         raise InputError(f"{place} is not a run config: {error}") from None
 

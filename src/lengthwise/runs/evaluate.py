@@ -1,11 +1,13 @@
 """Evaluating: a stack while it trains and after that, and a trained run on test domains or a user's own pairs."""
 
 import logging
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 
@@ -26,11 +28,15 @@ from lengthwise.runs.build import Stack
 from lengthwise.runs.config import RunConfig
 from lengthwise.runs.load import Answer, Run, load
 from lengthwise.runs.machine import memory_errors_explained
+from lengthwise.shown import Shown
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.digits import to_ints
 from lengthwise.tokens.fixed import FixedSet
 from lengthwise.tokens.reserve import WHOLE_LIMIT
+
+if TYPE_CHECKING:
+    import polars as pl
 
 log = logging.getLogger(__name__)
 
@@ -179,8 +185,10 @@ def _row(stack: Stack, problems: Problems, predicted: Sequence[Hypothesis | None
 # --- a trained run ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Evaluation:
+@dataclass(frozen=True, repr=False)
+class Evaluation(Shown):
+    shown_by: ClassVar[str] = "lengthwise.commands.evaluate:show"
+
     records: list[Record]
     verdicts: list[Verdict]
     """One per test domain; none for pairs of a file."""
@@ -189,9 +197,15 @@ class Evaluation:
     functions: list[Found] = field(default_factory=list)
     """Which function the answers follow, where that was asked."""
 
+    def frame(self) -> "pl.DataFrame":
+        """The records, a column for each field."""
+        from lengthwise.records.frame import plain_frame  # noqa: PLC0415 (what evaluates does without polars)
+
+        return plain_frame(self.records)
+
 
 def evaluate(
-    run: Run | Path | str,
+    run: Run | os.PathLike[str] | str,
     test: str | None = None,
     *,
     pairs: Path | str | None = None,

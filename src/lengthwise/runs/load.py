@@ -1,14 +1,16 @@
 """A trained run, back from its folder, to be asked something."""
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from torch import Tensor
 
-from lengthwise.arithmetic import Domain, digit_count, pair_length
+from lengthwise.arithmetic import Domain, Task, digit_count, in_base, pair_length
 from lengthwise.errors import InputError
 from lengthwise.evaluation.decode import decode_from
+from lengthwise.evaluation.problems import read_problem
 from lengthwise.records.folder import RunFolder
 from lengthwise.runs.build import Module, Stack, build
 from lengthwise.runs.config import RunConfig, read_config
@@ -20,7 +22,7 @@ from lengthwise.tokens.layouts.layout import Malformed
 from lengthwise.training.checkpoint import copy_into, has_checkpoint, load_state, load_tensors
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answer:
     """What a model answered to a problem, beside truth and what theory says it computes."""
 
@@ -30,6 +32,19 @@ class Answer:
     truth: int
     hypothesis: Hypothesis | None
     predicted: int | None
+    task: Task
+
+    @property
+    def right(self) -> bool:
+        return self.answered == self.truth
+
+    def __repr__(self) -> str:
+        base = self.task.base
+        a, b, truth = (in_base(number, base) for number in (self.a, self.b, self.truth))
+        said = in_base(self.answered, base) if isinstance(self.answered, int) else "no number"
+        predicted = "nothing" if self.predicted is None else f"{in_base(self.predicted, base)} ({self.hypothesis})"
+        asked = f"{a} {self.task.symbol} {b}" + ("" if base == 10 else f" in base {base}")
+        return f"{asked}: the model answers {said}, truth is {truth}, theory predicts {predicted}"
 
 
 @dataclass(frozen=True)
@@ -39,9 +54,13 @@ class Run:
     stack: Stack
     step: int
 
-    def ask(self, a: int, b: int) -> Answer:
-        """Decode the answer to one problem: `load("runs/NAME").ask(1234, 5678).answered`."""
-        return self.ask_all([(a, b)])[0]
+    def ask(self, problem: str | int, b: int | None = None) -> Answer:
+        """Decode the answer to one problem: `run.ask(12, 5)`, or `run.ask("12 + 5")` in the run's base."""
+        if isinstance(problem, str):
+            return self.ask_all([read_problem(problem, self.config.spec.task)])[0]
+        if b is None:
+            raise InputError(f"missing the number to ask about beside {problem}")
+        return self.ask_all([(problem, b)])[0]
 
     def ask_all(self, pairs: Sequence[tuple[int, int]]) -> list[Answer]:
         width, base = self.stack.layout.operand_width, self.config.base
@@ -82,13 +101,13 @@ class Run:
         domain = Domain.parse(f"D{pair_length(a, b, task.base)}", task.base)
         hypothesis = self.config.spec.predicted_hypothesis(domain)
         predicted = None if hypothesis is None else hypothesis(task, a, b)
-        return Answer(a, b, answered, task(a, b), hypothesis, predicted)
+        return Answer(a, b, answered, task(a, b), hypothesis, predicted, task)
 
 
-def load(path: Path | str, *, device: str = "auto", module: Module | None = None) -> Run:
+def load(path: os.PathLike[str] | str, *, device: str = "auto", module: Module | None = None) -> Run:
     """The model of a run folder, from its last checkpoint, or a shipped one by its name. A run with a module of
     one's own is loaded with what made that."""
-    folder = _find_run(path)
+    folder = _find_run(Path(path))
     config = read_config(folder.config(), f"{folder.path}/config.json")
     checkpoint = folder.checkpoint_path
     if not has_checkpoint(checkpoint):
@@ -115,7 +134,7 @@ def own_module(folder: RunFolder) -> str | None:
     return facts.get(OWN_MODULE) if isinstance(facts, dict) else None
 
 
-def _find_run(path: Path | str) -> RunFolder:
+def _find_run(path: Path) -> RunFolder:
     found = model_path(path)
     if not found.exists():
         names = ", ".join(shipped_models())

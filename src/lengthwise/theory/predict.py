@@ -8,10 +8,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
 from lengthwise.errors import InputError
+from lengthwise.shown import Shown
 from lengthwise.theory.accuracy import MOST_STEPS, accuracy, accuracy_json, steps_to_count, within_reach
 from lengthwise.theory.coverage import UnseenPairs, unseen_pairs
 from lengthwise.theory.encodings import check_layout, encoding_facts
@@ -19,6 +20,9 @@ from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.plateaus import Plateau
 from lengthwise.theory.plateaus import plateaus as find_plateaus
 from lengthwise.theory.rules import Case, Rule, find_rule, stated_accuracy
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MOST_DOMAINS = 100
 """As many that take `MOST_STEPS` each make a prediction of half an hour at worst."""
@@ -65,8 +69,10 @@ class Prediction:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Predictions:
+@dataclass(frozen=True, slots=True, repr=False)
+class Predictions(Shown):
+    shown_by: ClassVar[str] = "lengthwise.commands.predict:show"
+
     task: Task
     train: Domain
     encoding: str
@@ -88,10 +94,18 @@ class Predictions:
             shown["plateaus"] = [plateau.as_json() for plateau in self.plateaus]
         return shown
 
+    def frame(self) -> "pl.DataFrame":
+        """The rows as JSON has them, without what is no column."""
+        import polars as pl  # noqa: PLC0415 (predictions do without)
+
+        rows = [row.as_json() for row in self.rows]
+        nested = {name for row in rows for name, value in row.items() if isinstance(value, list | dict)}
+        return pl.DataFrame(rows, infer_schema_length=None).drop(nested)
+
 
 def predict(
     task: str | Task,
-    train: str | Domain,
+    train: str | Domain = "D4",
     test: str | Sequence[Domain] | None = None,
     *,
     encoding: str = "learned",

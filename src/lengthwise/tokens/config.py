@@ -36,12 +36,12 @@ class DataConfig(Config):
     balanced: uniform over pairs of operand lengths; chains: uniform over the length of the longest carry
     chain."""
 
-    sparse: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    sparse: Annotated[float, Field(ge=0, lt=1)] = 0.8
     """Curriculum of sparse digits: the probability with which each digit of a training problem, but for the top
     digits, is set to zero at the start. It falls linearly to 0; no problem leaves the training domain. A fixed set
     of samples, and sampling by carry chains, are not affected."""
 
-    sparse_problems: Count = 3_500_000
+    sparse_problems: Count = 2_000_000
     """Training problems over which that probability falls to 0."""
 
     sparse_leads: bool = False

@@ -27,38 +27,38 @@ class TrainingConfig(Config):
     betas: tuple[Share, Share] = (0.9, 0.99)
     """AdamW's averaging of gradients and of their squares."""
 
-    weight_decay: NonNegativeFloat = 0.05
+    weight_decay: NonNegativeFloat = 0.1
     """Decay of matrices and embeddings, per unit of learning rate."""
 
     clip: PositiveFloat = 1.0
     """Largest norm of a member's gradient."""
 
-    schedule: Literal["constant", "cosine", "linear", "wsd"] = "linear"
+    schedule: Literal["constant", "cosine", "linear", "wsd"] = "wsd"
     """How the learning rate falls: not at all, to a tenth along a cosine, linearly to zero, or wsd (warmup,
     stable, decay): not until the training domain is learned (`target`), then linearly to zero over `cooldown`
     steps."""
 
-    cooldown: Count = 2_000
+    cooldown: Count = 6_000
     """Steps over which the schedule wsd lets the learning rate fall; the run ends with them."""
 
     warmup: Annotated[int, Field(ge=0, le=10**9)] = 100
     """Steps over which the learning rate rises at the start."""
 
-    batch: Count = 256
+    batch: Count = 512
     """Problems in a step."""
 
-    steps: Count = 6_500
+    steps: Count = 16_000
     """Steps at most; the schedule wsd starts its cool-down early enough to end with them."""
 
     seconds: PositiveFloat | None = None
     """Seconds of training at most; the schedule then ends with them."""
 
-    target: Annotated[float, Field(gt=0, le=1)] | None = None
+    target: Annotated[float, Field(gt=0, le=1)] | None = 0.5
     """Accuracy on every length of the training domain at which it counts as learned: at the first evaluation that
     finds it, the schedule wsd starts its cool-down, and any other schedule stops."""
 
-    evaluate_every: Count = 1_000
+    evaluate_every: Count = 500
     """Steps between evaluations."""
 
-    checkpoint_every: Count = 1_000
+    checkpoint_every: Count = 2_500
     """Steps between checkpoints."""

@@ -1,0 +1,193 @@
+"""Python's way in: what the verbs do, as functions with the same defaults, and a run as an object to look at.
+
+>>> import lengthwise
+>>> lengthwise.ask("addition", "91234 + 85678")
+91234 + 85678: the model answers 6912, truth is 176912, theory predicts 6912 (truncated:4)
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, overload
+
+from rich.console import Console
+
+from lengthwise.errors import InputError
+from lengthwise.progress import news_console
+from lengthwise.recipes import configure
+from lengthwise.records.folder import RunFolder
+from lengthwise.records.spec import read_spec
+from lengthwise.records.verdicts import Verdict
+from lengthwise.records.view import RunView
+from lengthwise.report.run_tables import show_run
+from lengthwise.runs.config import RunConfig, read_config
+from lengthwise.shipped import model_path
+from lengthwise.shown import Shown
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
+
+    from lengthwise.runs.build import Module
+    from lengthwise.runs.load import Answer
+    from lengthwise.runs.load import Run as LoadedRun
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, repr=False)
+class Run(Shown):
+    """A run: its files, read anew each time, and its model, loaded when first asked. It can be used as a path."""
+
+    path: Path
+    device: str = "auto"
+    module: "Module | None" = None
+    """What made its network, where that is one's own (docs/extend.md)."""
+
+    shown_by: ClassVar[str] = "lengthwise.api:show"
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    @property
+    def view(self) -> RunView:
+        return RunView.of(self.path)
+
+    @property
+    def config(self) -> RunConfig:
+        return read_config(self.view.config, f"{self.path}/config.json")
+
+    @property
+    def status(self) -> str | None:
+        """running, stopped, done or failed."""
+        return self.view.source.status()
+
+    @property
+    def records(self) -> "pl.DataFrame":
+        """All that was measured, each record with what the run asked (records/frame.py)."""
+        return self.view.frame
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """One for each test domain, after the last evaluation."""
+        return self.view.verdicts()
+
+    def figure(self, name: str = "lengths") -> "Figure":
+        """A picture of it: lengths, training, digits or dependence (report/figures)."""
+        from lengthwise.report.figures import draw_run
+
+        return draw_run(self.view, name)
+
+    @cached_property
+    def loaded(self) -> "LoadedRun":
+        """The model with its layout and encoding: `run.loaded.stack.model` is a torch module."""
+        from lengthwise.runs.load import load
+
+        return load(self.path, device=self.device, module=self.module)
+
+    def ask(self, problem: str | int, b: int | None = None) -> "Answer":
+        """`run.ask("12 + 5")`, written in the run's base, or `run.ask(12, 5)`."""
+        return self.loaded.ask(problem, b)
+
+
+def show(run: Run, console: Console) -> None:
+    show_run(run.view, console)
+
+
+def load(path: PathLike, *, device: str = "auto", module: "Module | None" = None) -> Run:
+    """A run folder, a model that comes with the package, or a run of a packed file, which has records alone. A run
+    with a network of one's own is loaded with the `module` that made it."""
+    run = Run(model_path(Path(path)), device, module)
+    read_spec(run.view.config)
+    return run
+
+
+@overload
+def train(task: str | RunConfig | None = None, **options: Any) -> Run: ...
+@overload
+def train(task: Sequence[str | RunConfig], **options: Any) -> list[Run]: ...
+def train(
+    task: str | RunConfig | Sequence[str | RunConfig] | None = None,
+    *,
+    out: PathLike = "runs",
+    name: str | None = None,
+    device: str = "auto",
+    mirror: str | None = None,
+    quiet: bool = False,
+    module: "Module | None" = None,
+    **settings: Any,
+) -> Run | list[Run]:
+    """Train a run into its folder under `out`, and measure it. A finished one is left alone, an interrupted one
+    resumes.
+
+    Give a task, with settings as `configure` takes them: `train("add", train="D4", size="nano", steps=500)`; or a
+    config, with settings that change it; or several of these: those of equal shape train as a stack. `module`
+    makes a network of one's own (docs/extend.md).
+    """
+    from lengthwise.runs.launch import Job, train_jobs
+
+    tasks = [task] if task is None or isinstance(task, str | RunConfig) else task
+    if tasks is task and name is not None:
+        raise InputError(f"name {name!r} does not go with several runs")
+    configs = dict.fromkeys(_configured(own, settings) for own in tasks)
+    jobs = [Job(config, RunFolder(Path(out) / config.folder_name(name))) for config in configs]
+    train_jobs(jobs, device=device, mirror=mirror, console=news_console(quiet=quiet), module=module)
+    runs = [Run(job.folder.path, device, module) for job in jobs]
+    return runs if tasks is task else runs[0]
+
+
+def _configured(task: str | RunConfig | None, settings: dict[str, Any]) -> RunConfig:
+    return configure(config=task, **settings) if isinstance(task, RunConfig) else configure(task, **settings)
+
+
+def ask(run: PathLike, problem: str | int, b: int | None = None, *, device: str = "auto") -> "Answer":
+    """Put a problem to a trained model: `ask("addition", "12 + 5")`, or `ask(run, 12, 5)`."""
+    return (run if isinstance(run, Run) else load(run, device=device)).ask(problem, b)
+
+
+def reproduce(
+    recipe: str,
+    *,
+    scale: str = "full",
+    preset: str = "fast",
+    seeds: int | None = None,
+    only: Sequence[str] = (),
+    out: PathLike | None = None,
+    device: str = "auto",
+    quiet: bool = False,
+) -> list[Run]:
+    """Train a recipe's models, measure them, show its tables, and write these and its figures to `out`."""
+    from lengthwise.commands.reproduce import Reproduce
+
+    place = None if out is None else Path(out)
+    asked = {"scale": scale, "preset": preset, "seeds": seeds, "only": tuple(only), "out": place, "device": device}
+    shown = Reproduce(recipe=recipe, quiet=quiet, **asked).reproduced(Console(highlight=False, quiet=quiet))
+    return [Run(Path(row["run"]), device) for own in shown for row in own["rows"]]
+
+
+def sweep(
+    task: str | None = None,
+    *,
+    vary: Mapping[str, Sequence[Any]],
+    out: PathLike = "runs",
+    device: str = "auto",
+    on: str = "local",
+    **options: Any,
+) -> list[Run]:
+    """Train a run for every combination of values, each into its folder under `out`; their status tells which are
+    done. Finished ones are left alone, interrupted ones resume.
+
+    Options are those of the verb: `workers`, `retries` and so on say how it is done `on` an engine, all others are
+    of the runs: `sweep("add", vary={"seed": range(10)}, train="D4", size="nano", steps=200)`.
+    """
+    from lengthwise.commands.sweep import ScaleOut, swept
+    from lengthwise.recipes.grid import grid
+
+    ways = {field.name for field in fields(ScaleOut)}
+    scale_out = ScaleOut(on=on, **{name: own for name, own in options.items() if name in ways})
+    shared = {name: own for name, own in options.items() if name not in ways}
+    runs = grid({"task": task, **shared}, vary)
+    folders, _ = swept(runs, Path(out), scale_out, device, Console(highlight=False))
+    return [Run(folder.path, device) for folder in folders]

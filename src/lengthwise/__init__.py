@@ -10,10 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lengthwise.records.evidence import predict
     from lengthwise.runs.evaluate import evaluate
     from lengthwise.runs.launch import train
     from lengthwise.runs.load import load
-    from lengthwise.theory.predict import predict
 
 __version__ = "0.1.0"
 
@@ -23,7 +23,7 @@ __all__ = ["evaluate", "load", "predict", "train"]
 _HOMES = {
     "evaluate": "lengthwise.runs.evaluate",
     "load": "lengthwise.runs.load",
-    "predict": "lengthwise.theory.predict",
+    "predict": "lengthwise.records.evidence",
     "train": "lengthwise.runs.launch",
 }
 

@@ -109,10 +109,10 @@ def _which(seeds: Seeds) -> dict[str, object]:
         "encoding": view.spec.positions,
         "modulo": modulus_words(view.task),
         "learned": seeds.learned,
-        "right": found.get(TRUTH),
-        "as truncated:n": found.get(f"truncated:{view.train.length}"),
+        "accuracy": found.get(TRUTH),
+        "agreement with truncated:n": found.get(f"truncated:{view.train.length}"),
         "best candidate": best,
-        "agrees": agreement,
+        "agreement with it": agreement,
         "fits": tally(generalizes(seed, best) for seed in seeds.views).counted,
     }
 
@@ -162,7 +162,7 @@ def by_length(collection: Collection, recipe: Recipe) -> TextTable | None:
         {name: f"{100 * x:.4g}" if isinstance(x, float) else x for name, x in line.items()}
         for line in table.rename({"train": "trained on"}).to_dicts()
     ]
-    return text_table(f"{recipe.name}: right answers (%) by digits of the longer operand", lines, words=3)
+    return text_table(f"{recipe.name}: accuracy (%) by digits of the longer operand", lines, words=3)
 
 
 def row_verdicts(collection: Collection, recipe: Recipe) -> TextTable | None:

@@ -164,8 +164,8 @@ def generalization(predictions: MeasuredPredictions) -> str:
     if hypothesis is None:
         return f"{said}, but not what it computes instead"
     evidence = evidence_of(case, hypothesis)
-    joined = ", but" if evidence is not None and evidence.fail > evidence.hold else ";"
-    return f"{said}{joined} {evidence_words(evidence)}"
+    contradicted = rule.generalizes and evidence is not None and evidence.fail > evidence.hold
+    return f"{said}{', but' if contradicted else ';'} {evidence_words(evidence)}"
 
 
 def notes(predictions: MeasuredPredictions) -> Iterator[str]:

@@ -242,7 +242,7 @@ def _settings(runs: Sequence[ShownRun]) -> tuple[Setting, ...]:
 
 
 def _named(key: str, value: Any) -> str:
-    return f"{key.rpartition('.')[2].replace('_', ' ')} {value}"
+    return f"{key.rpartition('.')[2].replace('_', ' ')} {'–' if value is None else value}"
 
 
 def _flat(content: dict[str, Any], place: str = "") -> dict[str, Any]:

@@ -126,4 +126,4 @@ def encodings_by_task(views: Sequence[RunView]) -> Figure | None:
 
     panels = {"within training": False, "longer operands, and theory's mark": True}
     height = 0.8 + 0.2 * len(labels)
-    return small_multiples(panels, paint, height=height, share=(False, True), scale="right answers (%)")
+    return small_multiples(panels, paint, height=height, share=(False, True), scale="accuracy (%)")

@@ -1,5 +1,4 @@
-"""Writes tables, figures, the summary, docs/results.md, the README's picture and the evidence that ships with the
-package from the records in results/."""
+"""Writes tables, figures, docs/results.md, the README's picture and the shipped evidence from results/."""
 
 from pathlib import Path
 

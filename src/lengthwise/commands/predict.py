@@ -14,11 +14,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
-from lengthwise.records.evidence import MeasuredPredictions, evidence_of, predict
+from lengthwise.records.evidence import MeasuredPredictions, evidence_of, predict, with_evidence
 from lengthwise.report.tables import MARKS, coverage_table, mark_table, plateau_table, prediction_table
 from lengthwise.report.words import evidence_words, glosses, joined_domains, sentences
 from lengthwise.theory.accuracy import MOST_RESIDUES
 from lengthwise.theory.coverage import coverage
+from lengthwise.theory.predict import Predictions
 from lengthwise.theory.rules import Case, find_rule, table_1
 
 QUIET_SECONDS = 2.0
@@ -131,8 +132,8 @@ def progress_shown() -> Iterator[Callable[[int, int], None]]:
             bar.stop()
 
 
-def show(predictions: MeasuredPredictions, console: Console) -> None:
-    task = predictions.task
+def show(found: Predictions, console: Console) -> None:
+    predictions, task = with_evidence(found), found.task
     base = "" if task.base == 10 else f" in base {task.base}"
     console.print(
         f"{task}{base}, trained on {predictions.train}, {predictions.encoding} positions, "

@@ -41,9 +41,10 @@ class Kind(NamedTuple):
 
     @classmethod
     def of(cls, case: Case) -> "Kind":
-        divides = None if case.task.modulus is None else case.modulus_divides
+        task = case.task
+        divides = None if task.modulus is None else task.base**case.n % task.modulus == 0
         lengths = LONGER if case.upward else TRAINED if case.in_distribution else SHORTER
-        return cls(case.task.operation, divides, case.encoding, case.layout, lengths)
+        return cls(task.operation, divides, case.encoding, case.layout, lengths)
 
 
 class Evidence(NamedTuple):
@@ -68,27 +69,29 @@ class MeasuredPrediction(Prediction):
         return {**super().as_json(), "evidence": self.evidence and self.evidence._asdict()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MeasuredPredictions(Predictions):
     rows: tuple[MeasuredPrediction, ...]
 
 
-def beside_evidence(predict: Callable[P, Predictions]) -> Callable[P, MeasuredPredictions]:
-    """The same, with what was measured of each prediction beside it."""
+def with_evidence(found: Predictions) -> MeasuredPredictions:
+    rows = [
+        _extended(MeasuredPrediction, row, evidence=evidence_of(found.case(row.domain), row.hypothesis))
+        for row in found.rows
+    ]
+    return _extended(MeasuredPredictions, found, rows=tuple(rows))
 
+
+def _measured(predict: Callable[P, Predictions]) -> Callable[P, MeasuredPredictions]:
     @wraps(predict)
-    def beside(*args: P.args, **kwargs: P.kwargs) -> MeasuredPredictions:
-        found = predict(*args, **kwargs)
-        rows = [
-            _extended(MeasuredPrediction, row, evidence=evidence_of(found.case(row.domain), row.hypothesis))
-            for row in found.rows
-        ]
-        return _extended(MeasuredPredictions, found, rows=tuple(rows))
+    def predict_with_evidence(*args: P.args, **kwargs: P.kwargs) -> MeasuredPredictions:
+        return with_evidence(predict(*args, **kwargs))
 
-    return beside
+    return predict_with_evidence
 
 
-predict = beside_evidence(theory.predict)
+predict = _measured(theory.predict)
+"""What theory predicts, and beside each prediction what was measured."""
 
 
 def evidence_of(case: Case, hypothesis: Hypothesis | None) -> Evidence | None:

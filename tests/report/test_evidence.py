@@ -14,10 +14,13 @@ from lengthwise.recipes import RECIPES, Setting
 from lengthwise.records.evidence import Kind, shipped_evidence
 from lengthwise.report.collection import Collection
 from lengthwise.report.evidence import PLACE, evidence_table, write_evidence
+from lengthwise.report.page import report_html
 from lengthwise.theory.hypotheses import TRUTH
 
 RESULTS = Path(__file__).parents[2] / "results"
 LEARNED, NOT_YET = rising(-3_000), rising(150)
+TYPED = {"operation": "add", "modulus": "", "base": "", "train": "D4", "encoding": "learned", "layout": ""}
+"""What stands in the explorer's form."""
 
 
 def test_the_table_that_ships_is_what_make_results_writes(tmp_path):
@@ -125,7 +128,7 @@ def test_all_who_show_a_prediction_tell_the_same(capsys):
     main([*asked, "--json"])
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert row["evidence"] == evidence._asdict()
-    typed = {"operation": "add", "modulus": "", "base": "", "train": "D4", "encoding": "alibi", "layout": ""}
+    typed = {**TYPED, "encoding": "alibi"}
     explained = explain(a="", b="", draw=0, **typed)
     assert predict_rows(test="D5", **typed)["rows"][0]["evidence"] == explained["evidence"] == row["evidence"]
     main([*asked])
@@ -147,6 +150,12 @@ def test_the_last_line_says_what_theory_says_and_whether_models_do_it(capsys, op
     main(["predict", *options])
     last = capsys.readouterr().out.splitlines()[-1]
     assert "Does it generalize to longer operands?" in last and said in last
+
+
+def test_the_report_says_it_of_what_it_predicts(tmp_path):
+    reported(tmp_path, "addition", "addition-D4")
+    learned = explain(a="", b="", draw=0, **TYPED)
+    assert f"on longer operands: {learned['measured_words']}." in report_html([tmp_path])
 
 
 def test_functions_are_explained_under_the_table(capsys):

@@ -145,7 +145,7 @@ def longer_products(collection: Collection, recipe: Recipe) -> TextTable | None:
 
 
 def by_length(collection: Collection, recipe: Recipe) -> TextTable | None:
-    """A line for each run and kind of problem: right answers in percent, by digits of the longer operand."""
+    """A line for each run and kind of problem: accuracy in percent, by digits of the longer operand."""
     views = of_rows(recipe.rows, collection.views)
     if not views:
         return None

@@ -124,7 +124,7 @@ def counterexample(views: Sequence[RunView]) -> Figure | None:
 
 
 def sums_by_length(views: Sequence[RunView]) -> Figure | None:
-    """A panel for each encoding and training length: right answers, and agreement with both windows; and how often
+    """A panel for each encoding and training length: accuracy, and agreement with both windows; and how often
     the rule's window is right, and how often the paper says a model is at least."""
 
     def paint(axes: Axes, seeds: Seeds) -> None:
@@ -145,7 +145,7 @@ def sums_by_length(views: Sequence[RunView]) -> Figure | None:
 
 
 def sums_by_chain(views: Sequence[RunView]) -> Figure | None:
-    """A panel for each encoding and training length: right answers to longer sums, by longest carry chain."""
+    """A panel for each encoding and training length: accuracy on longer sums, by longest carry chain."""
 
     def paint(axes: Axes, seeds: Seeds) -> None:
         points, n = by_chain(seeds), seeds.first.train.length
@@ -209,7 +209,7 @@ def _looks(views: Sequence[RunView], looks: Sequence[Any]) -> dict[str, Any]:
 
 
 def _by_encoding(views: Sequence[RunView], look: Callable[[RunView], tuple[str, str, str]]) -> Figure | None:
-    """A panel for each encoding: right answers by length, a line for runs of one name and look."""
+    """A panel for each encoding: accuracy by length, a line for runs of one name and look."""
 
     def paint(axes: Axes, runs: Seeds) -> None:
         for name, seeds in grouped(runs.views, lambda view: look(view)[0]).items():

@@ -58,7 +58,7 @@ PACKINGS = {"lines": "one problem a line, padded", "concatenated": "concatenated
 
 
 def accuracy_by_domain(views: Sequence[RunView]) -> Figure | None:
-    """For each training set: above, right answers on each length; below, agreement with theory's function."""
+    """For each training set: above, accuracy on each length; below, agreement with theory's function."""
     groups = by_training_set(views)
     tested = dict.fromkeys(str(d) for seeds in groups.values() for d in single_lengths(seeds.first))
     colours = ordered_colours(tested)

@@ -1,8 +1,9 @@
-"""Writes tables, figures, the summary, docs/results.md and the README's picture from the records in results/."""
+"""Writes tables, figures, docs/results.md, the README's picture and the shipped evidence from results/."""
 
 from pathlib import Path
 
 from lengthwise.report.collection import Collection
+from lengthwise.report.evidence import write_evidence
 from lengthwise.report.figures.lengths import accuracy_by_length
 from lengthwise.report.figures.style import look
 from lengthwise.report.results import write_results
@@ -31,6 +32,6 @@ def draw_readme_picture() -> Path:
 
 
 if __name__ == "__main__":
-    written = [*write_results(RESULTS), draw_readme_picture()]
+    written = [*write_results(RESULTS), draw_readme_picture(), write_evidence(RESULTS)]
     PAGE.write_text(results_page(RESULTS, PAGE))
     print(f"{len(written) + 1} files written")

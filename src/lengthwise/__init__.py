@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lengthwise import report
-    from lengthwise.api import ask, load, reproduce, sweep, train
+    from lengthwise.api import ask, evaluate, load, reproduce, sweep, train
     from lengthwise.recipes.configure import configure
+    from lengthwise.records.evidence import predict
     from lengthwise.runs.config import RunConfig
-    from lengthwise.runs.evaluate import evaluate
-    from lengthwise.theory.predict import predict
 
 __version__ = "0.1.0"
 
@@ -26,9 +25,9 @@ _HOMES = {
     "RunConfig": "lengthwise.runs.config",
     "ask": "lengthwise.api",
     "configure": "lengthwise.recipes.configure",
-    "evaluate": "lengthwise.runs.evaluate",
+    "evaluate": "lengthwise.api",
     "load": "lengthwise.api",
-    "predict": "lengthwise.theory.predict",
+    "predict": "lengthwise.records.evidence",
     "reproduce": "lengthwise.api",
     "sweep": "lengthwise.api",
     "train": "lengthwise.api",

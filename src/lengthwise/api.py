@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lengthwise.runs.build import Module
+    from lengthwise.runs.evaluate import Evaluation
     from lengthwise.runs.load import Answer
     from lengthwise.runs.load import Run as LoadedRun
 
@@ -140,6 +141,18 @@ def train(
 
 def _configured(task: str | RunConfig | None, settings: dict[str, Any]) -> RunConfig:
     return configure(config=task, **settings) if isinstance(task, RunConfig) else configure(task, **settings)
+
+
+def evaluate(run: PathLike, test: str | None = None, **options: Any) -> "Evaluation":
+    """Measure a run on test domains (by default its own), or on a file of `pairs`.
+
+    `problems` of each domain are drawn by `seed`; `decoded` adds real decoding with its failure split, `dependence`
+    what each answer digit depends on, `functions` which function the answers follow, and `show_errors` so many
+    wrong answers.
+    """
+    from lengthwise.runs.evaluate import evaluate as measured
+
+    return measured(run.loaded if isinstance(run, Run) else run, test, **options)
 
 
 def ask(run: PathLike, problem: str | int, b: int | None = None, *, device: str = "auto") -> "Answer":

@@ -131,13 +131,27 @@ def test_what_is_typed_changes_the_prediction_at_once(opened):
     bar = page.locator("#accuracy .column").nth(2)
     bar.focus()
     expect(page.locator("#accuracy .readout")).to_have_text(
-        "B6: 0.593 % right, exactly 4/675. The paper’s approximation: 0.662252 %."
+        re.compile(
+            r"B6: predicted accuracy 0.593 %, exactly 4/675. The paper’s approximation: 0.662252 %. Measured: \d+"
+        )
     )
     assert "modulus=151" in page.url and "test=B4..9" in page.url
     page.reload()
     expect(page.locator("#accuracy .column")).to_have_count(6)
     page.get_by_label("positions encoded as").select_option("none")
     expect(page.locator("#learned")).to_contain_text("no prediction")
+
+
+def test_what_was_measured_stands_beside_a_prediction(opened):
+    page = opened()
+    expect(page.locator("#learned .pill.yes")).to_have_text(re.compile(r"measured: (\d+) of \1 hold"))
+    page.get_by_label("positions encoded as").select_option("alibi")
+    expect(page.locator("#learned .pill.no")).to_have_text(re.compile(r"measured: 0 of \d+ hold"))
+    expect(page.locator("#learned")).to_contain_text("the prediction holds in 0 of")
+    page.get_by_text("As a table").click()
+    cells = page.locator("#accuracy tbody tr").last.locator("td")
+    expect(cells.last).to_have_text(re.compile(r"0 of \d+ hold"))
+    expect(page.locator("#accuracy .as-table")).to_contain_text("windowed:5: it will compute each digit from 5")
 
 
 def test_a_link_followed_while_another_part_opens_is_not_lost(opened):
@@ -163,9 +177,10 @@ def test_numbers_above_bars_never_touch(opened):
 
 def test_a_story_and_another_example(opened):
     page = opened()
-    page.get_by_role("button", name="Addition generalizes").click()
+    story = page.get_by_role("button", name="In theory addition generalizes")
+    story.click()
     expect(page.locator("#learned")).to_contain_text("except where a carry travels")
-    expect(page.get_by_role("button", name="Addition generalizes")).to_have_attribute("aria-pressed", "true")
+    expect(story).to_have_attribute("aria-pressed", "true")
     before = page.locator("#example").inner_text()
     page.get_by_role("button", name="Another example").click()
     expect(page.locator("#example")).not_to_have_text(re.compile(re.escape(before)))

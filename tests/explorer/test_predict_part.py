@@ -3,8 +3,8 @@ import pytest
 from lengthwise.arithmetic import Task
 from lengthwise.explorer.predict import NOT_SHOWN, check, explain, predict_rows
 from lengthwise.explorer.queries import MAX_DIGITS, MAX_ROWS, RefusedError
+from lengthwise.records.evidence import predict
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.predict import predict
 
 USUAL = {"operation": "add", "modulus": "", "base": "10", "train": "D4", "encoding": "learned", "layout": ""}
 
@@ -64,7 +64,7 @@ def test_rows_are_those_of_predict(changes):
     task = question["operation"] + (f"%{question['modulus']}" if question["modulus"] else "")
     expected = predict(task, "D4", "B3..6", encoding=question["encoding"]).as_json()["rows"]
     told = expected[0].keys() - NOT_SHOWN
-    assert told | {"length", "shown"} == reply["rows"][0].keys()
+    assert told | {"length", "shown", "measured"} == reply["rows"][0].keys()
     assert [[row[key] for key in told] for row in reply["rows"]] == [
         [row[key] for key in told] for row in expected
     ]

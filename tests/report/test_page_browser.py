@@ -108,7 +108,7 @@ def test_on_a_phone_wide_tables_slide_and_the_page_does_not(browser, report, sch
     until(page, "[...document.querySelectorAll('[data-numbers]')].every((part) => part.querySelector('td'))")
     assert not overflows(page)
     slides_by_itself(page.locator(".scroll:has(.verdicts)").last, arrow)
-    heat_map = page.locator("figure", has_text="Right answers through training").last.locator(".heat")
+    heat_map = page.locator("figure", has_text="Accuracy through training").last.locator(".heat")
     heat_map.scroll_into_view_if_needed()
     slides_by_itself(heat_map.locator(".scroll"), arrow)
     seen.assert_quiet()

@@ -147,7 +147,7 @@ class TestSums:
         fake_run(tmp_path / "runs", "relative-addition", "relative-addition-rotary-D2", TRUTH, seed=2)
         shown = line(table(Collection(tmp_path), "relative-addition"), "rotary", "D2")
         assert shown["where it fails"].startswith("seeds differ: nowhere")
-        assert shown["as windowed:n+1"].endswith("–100)")
+        assert shown["agreement with windowed:n+1"].endswith("–100)")
 
     def test_claims_and_theorem(self, tmp_path):
         collection = collected(tmp_path, ("relative-addition", "relative-addition-rotary-D3", None))

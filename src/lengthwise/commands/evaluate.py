@@ -189,14 +189,13 @@ class Evaluate(Verbosity):
             detail_table,
             failure_table,
             record_table,
-            verdict_table,
+            show_verdicts,
         )
         from lengthwise.report.words import legend
 
         console = Console(highlight=False)
         if found.verdicts:
-            console.print(verdict_table(found.verdicts, str(self.run_folder or self.asked.hf)))
-            console.print(legend("verdicts"))
+            show_verdicts(console, found.verdicts, task, str(self.run_folder or self.asked.hf))
         else:
             console.print(record_table(found.records))
         if self.details:
@@ -246,7 +245,7 @@ FUNCTION_LEGEND = (
 
 
 def function_table(rows: "list[Found]") -> Table:
-    table = new_table("problems", "number", "malformed", "right %", "nearest function", "agrees %")
+    table = new_table("problems", "number", "malformed", "accuracy %", "nearest function", "agreement %")
     for row in rows:
         shares = percent(row.right / row.total), str(row.function or "–"), percent(row.agrees / row.total)
         table.add_row(row.where, str(row.total), str(row.malformed), *shares)

@@ -11,11 +11,13 @@ from rich.console import Console
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.progress import progress_shown
+from lengthwise.records.evidence import MeasuredPredictions, evidence_of, predict, with_evidence
 from lengthwise.report.tables import MARKS, coverage_table, mark_table, plateau_table, prediction_table
+from lengthwise.report.words import evidence_words, glosses, joined_domains, sentences
 from lengthwise.theory.accuracy import MOST_RESIDUES
 from lengthwise.theory.coverage import coverage
-from lengthwise.theory.predict import Predictions, predict
-from lengthwise.theory.rules import table_1
+from lengthwise.theory.predict import Predictions
+from lengthwise.theory.rules import Case, find_rule, table_1
 
 DEFAULT_TEST = "(default: lengths 1 to five above the trained ones)"
 DEFAULT_LAYOUT = "(default: the encoding's natural one)"
@@ -79,7 +81,7 @@ class Predict:
         if self.json:
             return print(json.dumps(marks, indent=2))
         Console(highlight=False).print(mark_table(marks))
-        return print("✓ generalizes to longer operands, ✗ does not")
+        return print("✓ theory says that it generalizes to longer operands, ✗ that it does not")
 
     def _show_coverage(self, text: str) -> None:
         task = Task.parse(text, self.base)
@@ -95,8 +97,8 @@ class Predict:
         return Console(highlight=False).print(coverage_table(positions, self.base))
 
 
-def show(predictions: Predictions, console: Console) -> None:
-    task = predictions.task
+def show(found: Predictions, console: Console) -> None:
+    predictions, task = with_evidence(found), found.task
     base = "" if task.base == 10 else f" in base {task.base}"
     console.print(
         f"{task}{base}, trained on {predictions.train}, {predictions.encoding} positions, "
@@ -107,9 +109,7 @@ def show(predictions: Predictions, console: Console) -> None:
     console.print(prediction_table(predictions))
     for note in notes(predictions):
         console.print(f"- {note}", soft_wrap=True, markup=False)
-    mark = predictions.rows[0].generalizes
-    words = {True: "yes", False: "no", None: "theory does not say"}[mark]
-    console.print(f"{MARKS[mark]} Does it generalize to longer operands? {words}")
+    console.print(generalization(predictions), soft_wrap=True)
     if predictions.plateaus is not None:
         console.print(
             f"\nAccuracy on {predictions.train} of a model that knows only part and guesses the rest at best",
@@ -119,13 +119,35 @@ def show(predictions: Predictions, console: Console) -> None:
         console.print(plateau_table(predictions.plateaus))
 
 
-def notes(predictions: Predictions) -> Iterator[str]:
-    """What stands under the table: the rules, other functions and their premises, and what is not known."""
+def generalization(predictions: MeasuredPredictions) -> str:
+    """What theory says of longer operands, and whether trained models do it."""
+    case = Case.beyond(predictions.task, predictions.train, predictions.encoding, predictions.layout)
+    rule = find_rule(case)
+    asked = f"{MARKS[rule.generalizes]} Does it generalize to longer operands?"
+    if rule.generalizes is None:
+        return f"{asked} theory does not say"
+    said, hypothesis = f"{asked} theory says {'yes' if rule.generalizes else 'no'}", rule.hypothesis(case)
+    if hypothesis is None:
+        return f"{said}, but not what it computes instead"
+    evidence = evidence_of(case, hypothesis)
+    contradicted = rule.generalizes and evidence is not None and evidence.fail > evidence.hold
+    return f"{said}{', but' if contradicted else ';'} {evidence_words(evidence)}"
+
+
+def notes(predictions: MeasuredPredictions) -> Iterator[str]:
+    """What stands under the table: functions, the rules, other functions and their premises, and what is not
+    known."""
     rows = predictions.rows
+    yield from glosses((row.hypothesis for row in rows), predictions.task)
     yield from dict.fromkeys(row.rule for row in rows)
     yield from dict.fromkeys(f"{a.hypothesis} instead, if {a.premise}" for row in rows for a in row.alternatives)
     if unseen := unseen_words(predictions):
         yield unseen
+    outside = [row.domain for row in rows if row.hypothesis is not None and not row.within_theorem]
+    if outside:
+        yield f"Outside the premises of a theorem: {joined_domains(outside)}"
+    if any(row.evidence for row in rows):
+        yield sentences()["evidence"]["legend"].strip()
     unknown = {row.hypothesis for row in rows if row.hypothesis is not None and row.accuracy is None}
     if any(hypothesis.is_counted(predictions.task) for hypothesis in unknown):
         answers = predictions.task.op.answers
@@ -134,7 +156,7 @@ def notes(predictions: Predictions) -> Iterator[str]:
         yield "Exact accuracies are worked out for functions that a rule predicts"
 
 
-def unseen_words(predictions: Predictions) -> str | None:
+def unseen_words(predictions: MeasuredPredictions) -> str | None:
     """What shorter operands need and training never shows: the highest positions, and how many more there are.
 
     >>> unseen_words(predict("mul%7", train="D4", test="D1..9"))

@@ -98,15 +98,14 @@ class Train(Configured, Verbosity):
 
     def _show_verdicts(self, path: Path) -> None:
         from lengthwise.records.view import RunView
-        from lengthwise.report.run_tables import verdict_json, verdict_table
-        from lengthwise.report.words import legend
+        from lengthwise.report.run_tables import show_verdicts, verdict_json
 
         rows = RunView.of(path).verdicts()
         if self.json:
             return print(json.dumps({"run": str(path), "rows": [verdict_json(row) for row in rows]}, indent=2))
         config, console = self.config, Console(highlight=False)
-        console.print(verdict_table(rows, f"{config.task} trained on {config.train}, {config.encoding}"))
-        console.print(legend("verdicts"))
+        title = f"{config.task} trained on {config.train}, {config.encoding}"
+        show_verdicts(console, rows, config.spec.task, title)
         if self.config.data.samples is not None:
             self._show_samples(path, console)
         return console.print(f"Run folder: {path}", soft_wrap=True)

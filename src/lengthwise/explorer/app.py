@@ -88,16 +88,17 @@ def predict_routes(workers: Workers) -> APIRouter:
     @router.get("/api/explain")
     async def explain(request: Request, query: Annotated[queries.ExplainQuery, Query()]) -> Reply:
         """Which function a model will learn on longer operands, as {"hypothesis", "headline", "formula"}, why, by
-        {"rule", "within_theorem", "generalizes"}, and {"example"}: of operands a and b, or drawn, its numbers text
-        in the task's base."""
+        {"rule", "within_theorem", "generalizes"}, whether trained models do so, {"evidence"} and in words
+        {"measured", "measured_words"}, and {"example"}: of operands a and b, or drawn, its numbers text in the
+        task's base."""
         return await while_connected(request, workers.call("explain", **query.model_dump()))
 
     @router.get("/api/predict")
     async def predict(request: Request, query: Annotated[queries.PredictQuery, Query()]) -> Reply:
-        """The exact accuracy on each test domain; without `test`, on lengths 1 to five above the trained ones.
+        """The predicted accuracy on each test domain; without `test`, on lengths 1 to five above the trained ones.
 
         Rows are as `lengthwise predict --json` prints them; {"shown"} has as many digits as keep a percentage from
-        a false 0 or 100.
+        a false 0 or 100, {"measured"} is the evidence in words, and {"functions"} says what each function is.
         """
         return await while_connected(request, workers.call("predict", **query.model_dump()))
 

@@ -1,4 +1,4 @@
-"""Predict: which function a model will learn and why, how often it is right, and an example. Pure theory."""
+"""Predict: which function a model will learn and why, how often it is right, what was measured, and an example."""
 
 import random
 import re
@@ -18,12 +18,12 @@ from lengthwise.explorer.queries import (
     RefusedError,
     read_number,
 )
+from lengthwise.records.evidence import evidence_of, predict
 from lengthwise.records.spec import RunSpec
-from lengthwise.report.tables import EXACT, percent
-from lengthwise.report.words import formula, headline
+from lengthwise.report.tables import EXACT, evidence_cell, percent
+from lengthwise.report.words import evidence_words, formula, glosses, headline
 from lengthwise.theory.encodings import check_layout, encoding_facts
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.predict import predict
 from lengthwise.theory.rules import Case, find_rule
 
 EXAMPLE_BEYOND = 2
@@ -51,6 +51,7 @@ def explain(*, a: str, b: str, draw: int, **setting: str) -> dict[str, Any]:
     case = spec.beyond()
     rule = find_rule(case)
     hypothesis = rule.hypothesis(case)
+    evidence = evidence_of(case, hypothesis)
     return {
         "task": str(case.task),
         "sign": case.task.op.sign,
@@ -61,6 +62,9 @@ def explain(*, a: str, b: str, draw: int, **setting: str) -> dict[str, Any]:
         "hypothesis": None if hypothesis is None else str(hypothesis),
         "headline": headline(hypothesis, rule.generalizes),
         "formula": formula(hypothesis, case.task),
+        "evidence": evidence and evidence._asdict(),
+        "measured": None if hypothesis is None else evidence_cell(evidence),
+        "measured_words": None if hypothesis is None else evidence_words(evidence),
         "rule": rule.why(case),
         "within_theorem": rule.within_theorem(case),
         "generalizes": rule.generalizes,
@@ -75,10 +79,20 @@ def predict_rows(*, test: str, **setting: str) -> dict[str, Any]:
     predictions = predict(spec.task, spec.train, domains, encoding=spec.encoding, layout=spec.layout)
     rows = [
         {key: value for key, value in row.as_json().items() if key not in NOT_SHOWN}
-        | {"length": row.domain.length, "shown": percent(row.accuracy, EXACT)}
+        | {
+            "length": row.domain.length,
+            "shown": percent(row.accuracy, EXACT),
+            "measured": None if row.hypothesis is None else evidence_cell(row.evidence),
+        }
         for row in predictions.rows
     ]
-    return {**predictions.as_json(), "trained_length": spec.train.length, "rows": rows}
+    functions = glosses((row.hypothesis for row in predictions.rows), spec.task)
+    return {
+        **predictions.as_json(),
+        "trained_length": spec.train.length,
+        "rows": rows,
+        "functions": functions,
+    }
 
 
 def read_setting(*, operation: str, modulus: str, base: str, train: str, encoding: str, layout: str) -> RunSpec:

@@ -277,13 +277,15 @@ def judge(*, path: str) -> dict[str, Any]:
     """The verdicts on a run after its last whole evaluation, or why there are none yet."""
     from lengthwise.records.view import RunView
     from lengthwise.report.run_tables import verdict_json
+    from lengthwise.report.words import glosses
 
     view = RunView.of(_readable(path))
     try:
         step, rows = view.last_whole()
     except InputError as error:
-        return {"step": None, "verdicts": [], "why": str(error)}
-    return {"step": step, "verdicts": [verdict_json(row) for row in rows], "why": None}
+        return {"step": None, "verdicts": [], "functions": [], "why": str(error)}
+    functions = glosses((row.prediction.hypothesis for row in rows), view.task)
+    return {"step": step, "verdicts": [verdict_json(row) for row in rows], "functions": functions, "why": None}
 
 
 def report(*, paths: list[str]) -> dict[str, Any]:

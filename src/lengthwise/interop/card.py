@@ -3,8 +3,8 @@
 from lengthwise.arithmetic import in_base
 from lengthwise.errors import InputError
 from lengthwise.records.view import RunView
-from lengthwise.report.run_tables import verdict_cells
-from lengthwise.report.words import domain_words, task_words
+from lengthwise.report.run_tables import QUANTITIES, verdict_cells
+from lengthwise.report.words import domain_words, glossary, glosses, task_words
 from lengthwise.runs.build import Stack
 from lengthwise.runs.load import Run
 from lengthwise.tokens.digits import from_ints
@@ -41,10 +41,8 @@ print(tokenizer.decode(model.generate(**prompt)[0, prompt.input_ids.shape[1]:], 
 """
 
 LEGEND = """
-In % of problems. *Computes* is the function that theory says the model computes, *predicted* its exact accuracy,
-*on these* its accuracy on the problems measured, *measured* the model's exact match, *agrees* how often the model
-gives the same answer as that function. Test problems are reserved by a public hash and were never trained on;
-domains too small for that were tested whole. `lengthwise evaluate --hf FOLDER` measures this again."""
+In % of problems. {glossary}. Test problems are reserved by a public hash and were never trained on; domains too
+small for that were tested whole. `lengthwise evaluate --hf FOLDER` measures this again."""
 
 
 def model_card(run: Run, architecture: str) -> str:
@@ -90,7 +88,9 @@ def _measured(run: Run) -> str:
         _, verdicts = RunView.of(run.folder.path).last_whole()
     except InputError:
         return "It has not been measured yet."
-    columns = ("test on", "computes", "predicted", "on these", "measured", "agrees", "verdict")
-    rows = [[*verdict_cells(row, "no prediction"), row.word or "–"] for row in verdicts]
+    columns = ("test on", "computes", *QUANTITIES, "verdict")
+    rows = [[*verdict_cells(row), row.word or "–"] for row in verdicts]
     lines = [f"| {' | '.join(cells)} |" for cells in [columns, ["---"] * len(columns), *rows]]
-    return "\n".join([*lines, LEGEND])
+    functions = glosses((row.prediction.hypothesis for row in verdicts), run.config.spec.task)
+    explained = [f"\n- {gloss}" for gloss in functions]
+    return "\n".join([*lines, *explained, LEGEND.format(glossary=glossary())])

@@ -38,8 +38,8 @@ def _sums(seeds: Seeds) -> dict[str, object]:
         "trained on": spec.train,
         "learned": seeds.learned,
         "longer sums right": seeds.beyond(),
-        "as windowed:n": seeds.beyond(f"windowed:{n}"),
-        "as windowed:n+1": seeds.beyond(f"windowed:{n + 1}"),
+        "agreement with windowed:n": seeds.beyond(f"windowed:{n}"),
+        "agreement with windowed:n+1": seeds.beyond(f"windowed:{n + 1}"),
         "seen chains right": _share(seeds, chains_seen),
         "longer chains right": _share(seeds, chains_unseen),
         "Theorem 3": tally(map(run_verdict, seeds.views)),
@@ -109,10 +109,10 @@ def _which(seeds: Seeds) -> dict[str, object]:
         "encoding": view.spec.positions,
         "modulo": modulus_words(view.task),
         "learned": seeds.learned,
-        "right": found.get(TRUTH),
-        "as truncated:n": found.get(f"truncated:{view.train.length}"),
+        "accuracy": found.get(TRUTH),
+        "agreement with truncated:n": found.get(f"truncated:{view.train.length}"),
         "best candidate": best,
-        "agrees": agreement,
+        "agreement with it": agreement,
         "fits": tally(generalizes(seed, best) for seed in seeds.views).counted,
     }
 
@@ -144,7 +144,7 @@ def longer_products(collection: Collection, recipe: Recipe) -> TextTable | None:
 
 
 def by_length(collection: Collection, recipe: Recipe) -> TextTable | None:
-    """A line for each run and kind of problem: right answers in percent, by digits of the longer operand."""
+    """A line for each run and kind of problem: accuracy in percent, by digits of the longer operand."""
     views = of_rows(recipe.rows, collection.views)
     if not views:
         return None
@@ -162,7 +162,7 @@ def by_length(collection: Collection, recipe: Recipe) -> TextTable | None:
         {name: f"{100 * x:.4g}" if isinstance(x, float) else x for name, x in line.items()}
         for line in table.rename({"train": "trained on"}).to_dicts()
     ]
-    return text_table(f"{recipe.name}: right answers (%) by digits of the longer operand", lines, words=3)
+    return text_table(f"{recipe.name}: accuracy (%) by digits of the longer operand", lines, words=3)
 
 
 def ladder(collection: Collection, recipe: Recipe) -> TextTable | None:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lengthwise.arithmetic import Task
 from lengthwise.records.analysis import Dependence
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.verdicts import (
@@ -26,6 +27,7 @@ from lengthwise.records.verdicts import (
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import group_by
 from lengthwise.report.tables import EXACT, new_table, percent
+from lengthwise.report.words import glosses, legend
 
 MOST_DIGITS = 12
 """Digits of a number that a table shows, from the lowest; JSON has all."""
@@ -33,16 +35,28 @@ MOST_DIGITS = 12
 STYLES = {HOLDS: "green", FAILS: "red", UNDECIDED: "yellow"}
 
 
+QUANTITIES = ("predicted accuracy", "on these problems", "accuracy", "agreement")
+"""As words.toml names and explains them."""
+
+
+def show_verdicts(console: Console, rows: Sequence[Verdict], task: Task, title: str) -> None:
+    """The table, what its functions compute, and its legend."""
+    console.print(verdict_table(rows, title))
+    for gloss in glosses((row.prediction.hypothesis for row in rows), task):
+        console.print(f"- {gloss}", soft_wrap=True)
+    console.print(legend("verdicts"))
+
+
 def verdict_table(rows: Sequence[Verdict], title: str | None = None) -> Table:
-    columns = ("test on", "computes", "predicted", "on these", "measured", "agrees", "verdict")
-    cells = [(*map(escape, verdict_cells(row, "no prediction")), verdict_text(row)) for row in rows]
-    return new_table(*columns, rows=cells, title=title)
+    quantities = (name.replace("predicted ", "predicted\n").replace("these ", "these\n") for name in QUANTITIES)
+    cells = [(*map(escape, verdict_cells(row)), verdict_text(row)) for row in rows]
+    return new_table("test on", "computes", *quantities, "verdict", rows=cells, title=title)
 
 
-def verdict_cells(row: Verdict, no_prediction: str = "–") -> list[str]:
-    """The test domain, the function, and in percent: predicted, on these problems, measured, agreeing."""
+def verdict_cells(row: Verdict) -> list[str]:
+    """The test domain, the function, and each quantity in percent."""
     shares = [one and one.share for one in (row.coincides, row.accuracy, row.agreement)]
-    named = str(row.prediction.domain), str(row.prediction.hypothesis or no_prediction)
+    named = str(row.prediction.domain), str(row.prediction.hypothesis or "–")
     return [*named, percent(row.expected, EXACT), *map(percent, shares)]
 
 

@@ -9,9 +9,9 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from lengthwise.records.evidence import Evidence, MeasuredPredictions
 from lengthwise.theory.coverage import PositionCoverage
 from lengthwise.theory.plateaus import Plateau
-from lengthwise.theory.predict import Predictions
 
 T = TypeVar("T")
 
@@ -64,7 +64,7 @@ def short_fraction(value: Fraction | None) -> str:
     return str(value) if value is not None and len(str(value)) <= 13 else ""
 
 
-def prediction_table(predictions: Predictions) -> Table:
+def prediction_table(predictions: MeasuredPredictions) -> Table:
     rows = [
         (
             escape(str(row.domain)),
@@ -72,11 +72,25 @@ def prediction_table(predictions: Predictions) -> Table:
             percent(row.accuracy, EXACT),
             short_fraction(row.accuracy),
             percent(row.paper, EXACT),
-            "within" if row.within_theorem else "beyond",
+            "–" if row.hypothesis is None else evidence_cell(row.evidence),
         )
         for row in predictions.rows
     ]
-    return new_table("test on", "model computes", "accuracy %", "exactly", "paper says %", "theorem", rows=rows)
+    columns = ("test on", "computes", "predicted\naccuracy %", "exactly", "paper\nsays %", "measured")
+    return new_table(*columns, rows=rows)
+
+
+def evidence_cell(evidence: Evidence | None) -> str:
+    """What was measured, in short; that no run has learned enough to decide is not that none holds.
+
+    >>> evidence_cell(Evidence(15, 0, 13, 2, "table1")), evidence_cell(Evidence(4, 0, 0, 4, "table1"))
+    ('0 of 15 hold', '4 undecided')
+    """
+    if evidence is None:
+        return "not measured"
+    if evidence.undecided == evidence.seeds:
+        return f"{evidence.undecided} undecided"
+    return f"{evidence.hold} of {evidence.seeds} hold"
 
 
 def plateau_table(plateaus: Iterable[Plateau]) -> Table:

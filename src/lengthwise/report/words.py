@@ -6,8 +6,7 @@ from functools import cache
 from importlib.resources import files
 
 from lengthwise.arithmetic import Domain, Task
-from lengthwise.records.verdicts import GATE, TOLERANCE
-from lengthwise.report.collection import group_by
+from lengthwise.records.evidence import Evidence
 from lengthwise.report.tables import shortened
 from lengthwise.theory.encodings import encoding_facts
 from lengthwise.theory.hypotheses import Hypothesis
@@ -110,9 +109,40 @@ def sentences() -> dict[str, dict[str, str]]:
     return tomllib.loads(files("lengthwise.report").joinpath("words.toml").read_text())
 
 
+def glossary() -> str:
+    """Each quantity by its one name, and what it is."""
+    return "; ".join(f"{name}: {meaning}" for name, meaning in sentences()["glossary"].items())
+
+
 def legend(table: str) -> str:
     """What stands under a table of the terminal."""
-    return sentences()["legends"][table].format(agreement=100 * (1 - TOLERANCE), gate=100 * GATE)
+    # Imported here: predictions are worded too, and must not wait for what reads records.
+    from lengthwise.records.verdicts import GATE, TOLERANCE  # noqa: PLC0415
+
+    text = sentences()["legends"][table]
+    return text.format(glossary=glossary(), agreement=100 * (1 - TOLERANCE), gate=100 * GATE)
+
+
+def glosses(hypotheses: Iterable[Hypothesis | None], task: Task) -> list[str]:
+    """What each function other than truth is, once.
+
+    >>> glosses([Hypothesis.parse("truth"), Hypothesis.parse("truncated:4"), None], Task.parse("add"))
+    ['truncated:4: it will add the last 4 digits of each operand and ignore the others']
+    """
+    named = (one for one in dict.fromkeys(hypotheses) if one is not None and one.kind != "truth")
+    return [f"{one}: {hypothesis_words(one, task)}" for one in named]
+
+
+def evidence_words(evidence: Evidence | None) -> str:
+    """
+    >>> evidence_words(Evidence(15, 0, 13, 2, "table1, jelassi-5-20"))
+    'the prediction holds in 0 of 15 trained models, fails in 13, is undecided in 2 (table1, jelassi-5-20)'
+    """
+    if evidence is None:
+        return sentences()["evidence"]["none"]
+    others = {"fails": evidence.fail, "is undecided": evidence.undecided}
+    rest = "".join(f", {word} in {count}" for word, count in others.items() if count)
+    return f"the prediction holds in {evidence.hold} of {evidence.seeds} trained models{rest} ({evidence.source})"
 
 
 def formula(hypothesis: Hypothesis | None, task: Task) -> str | None:
@@ -152,4 +182,6 @@ def _next(before: Domain, after: Domain) -> bool:
 
 def grouped_predictions(predictions: Iterable[Prediction]) -> list[list[Prediction]]:
     """Predictions of one function for one reason, together."""
+    from lengthwise.report.collection import group_by  # noqa: PLC0415
+
     return list(group_by(predictions, lambda row: (row.hypothesis, row.rule)).values())

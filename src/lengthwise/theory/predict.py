@@ -81,6 +81,9 @@ class Predictions(Shown):
     plateaus: tuple[Plateau, ...] | None = None
     """None unless asked for."""
 
+    def case(self, test: Domain) -> Case:
+        return Case(self.task, self.train, test, self.encoding, self.layout)
+
     def as_json(self) -> dict[str, Any]:
         shown = {
             "task": str(self.task),

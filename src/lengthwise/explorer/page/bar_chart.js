@@ -1,4 +1,4 @@
-// Accuracy by length: a bar each, the paper's approximation as a diamond, the exact fraction for whoever points.
+// Predicted accuracy by length: a bar each, the paper's approximation as a diamond, the exact fraction for whoever points.
 import { h, s } from "./dom.js";
 
 const HEIGHT = 276,
@@ -9,7 +9,7 @@ const HEIGHT = 276,
 const LONGEST_FRACTION = 70,
   LETTER = 9;
 
-export function barChart(rows, trained) {
+export function barChart({ rows, trained_length: trained, functions }) {
   const readout = h(
     "p",
     { class: "readout", "aria-live": "polite" },
@@ -21,14 +21,14 @@ export function barChart(rows, trained) {
       picture(rows, trained, Math.max(place.clientWidth, LEFT + rows.length * NARROWEST), readout),
     );
   new ResizeObserver(draw).observe(place);
-  return h("div", {}, place, legend(rows), readout, table(rows));
+  return h("div", {}, place, legend(rows), readout, table(rows, functions));
 }
 
 function picture(rows, trained, width, readout) {
   const step = (width - LEFT - 6) / rows.length,
     floor = HEIGHT - BOTTOM;
   const y = (percent) => floor - (percent / 100) * (floor - TOP);
-  const svg = s("svg", { width, height: HEIGHT, role: "group", "aria-label": "Accuracy by test domain" });
+  const svg = s("svg", { width, height: HEIGHT, role: "group", "aria-label": "Predicted accuracy by test domain" });
   const known = rows.filter((row) => row.length <= trained).length;
   const sorted = rows.slice(0, known).every((row) => row.length <= trained);
   if (known && sorted) {
@@ -130,7 +130,7 @@ function sentence(row) {
     row.paper_percent === null
       ? "The paper gives no number."
       : `The paper’s approximation: ${Number(row.paper_percent.toPrecision(6))} %.`;
-  return `${row.domain}: ${row.shown} % right${exactly}. ${paper}`;
+  return `${row.domain}: predicted accuracy ${row.shown} %${exactly}. ${paper} Measured: ${row.measured}.`;
 }
 
 function legend(rows) {
@@ -139,7 +139,7 @@ function legend(rows) {
   const items = [
     key(
       s("rect", { class: "bar", x: 1, y: 1, width: 12, height: 12, rx: 3 }),
-      "exact prediction, in % of right answers",
+      "predicted accuracy: the share of right answers, exactly",
     ),
   ];
   if (rows.some((row) => row.paper_percent !== null))
@@ -147,7 +147,7 @@ function legend(rows) {
   return h("ul", { class: "legend" }, items, h("li", {}, "across: ", names(rows).axis));
 }
 
-function table(rows) {
+function table(rows, functions) {
   const cells = (row) =>
     h(
       "tr",
@@ -157,8 +157,9 @@ function table(rows) {
       h("td", {}, row.shown),
       h("td", {}, row.accuracy && row.accuracy.length <= 24 ? row.accuracy : "–"),
       h("td", {}, row.paper_percent === null ? "–" : String(Number(row.paper_percent.toPrecision(6)))),
+      h("td", {}, row.measured ?? "–"),
     );
-  const head = ["test on", "it computes", "right %", "exactly", "paper says %"].map((text) =>
+  const head = ["test on", "computes", "predicted accuracy %", "exactly", "paper says %", "measured"].map((text) =>
     h("th", { scope: "col" }, text),
   );
   return h(
@@ -170,5 +171,6 @@ function table(rows) {
       { class: "scroll", tabindex: "0", role: "group", "aria-label": "Predictions as a table" },
       h("table", { class: "rows" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows.map(cells))),
     ),
+    functions.map((text) => h("p", { class: "note" }, text)),
   );
 }

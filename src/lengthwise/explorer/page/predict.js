@@ -16,7 +16,7 @@ const START = {
 };
 const STORIES = {
   "Addition ignores digits": {},
-  "Addition generalizes": { encoding: "coupled" },
+  "In theory addition generalizes": { encoding: "coupled" },
   "Modulo 100 is enough": { modulus: "100" },
   "Modulo 101 is not": { modulus: "101" },
   Multiplication: { operation: "mul" },
@@ -110,7 +110,7 @@ async function update() {
     "/api/predict",
     question,
     [$("#accuracy")],
-    (reply) => $("#accuracy").replaceChildren(barChart(reply.rows, reply.trained_length)),
+    (reply) => $("#accuracy").replaceChildren(barChart(reply)),
     "Counting exactly",
   );
 }
@@ -158,10 +158,17 @@ async function show(path, question, places, display, doing = "") {
 }
 
 const MARKS = new Map([
-  [true, ["yes", "✓ generalizes"]],
-  [false, ["no", "✗ does not generalize"]],
+  [true, ["yes", "✓ in theory it generalizes"]],
+  [false, ["no", "✗ in theory it does not generalize"]],
   [null, ["", "– theory does not say"]],
 ]);
+
+// Whether trained models do it: all, none that has learned, or some.
+function standing(evidence) {
+  if (!evidence) return "";
+  if (evidence.hold === evidence.seeds) return "yes";
+  return evidence.fail && !evidence.hold ? "no" : "wait";
+}
 
 function showLearned(reply) {
   const [kind, words] = MARKS.get(reply.generalizes);
@@ -170,12 +177,14 @@ function showLearned(reply) {
       h("p", { class: "headline" }, reply.headline),
       reply.formula && h("p", { class: "formula" }, reply.formula),
       h("p", { class: "why" }, h("strong", {}, "Why? "), `${reply.rule}.`),
+      reply.measured_words && h("p", { class: "why" }, h("strong", {}, "Measured: "), `${reply.measured_words}.`),
       h(
         "ul",
         { class: "facts" },
         h("li", { class: `pill ${kind}` }, words),
         reply.hypothesis &&
           h("li", { class: "pill" }, reply.within_theorem ? "within a theorem’s premises" : "outside a theorem’s premises"),
+        reply.measured && h("li", { class: `pill ${standing(reply.evidence)}` }, `measured: ${reply.measured}`),
       ),
     ].filter(Boolean),
   );

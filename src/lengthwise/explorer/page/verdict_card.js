@@ -2,10 +2,16 @@
 import { h, percent } from "./dom.js";
 import { byGroup, title, verdicts } from "./run_data.js";
 
+const NAMES =
+  "In % of problems. Accuracy: answered as arithmetic does; predicted accuracy: that of the predicted function, " +
+  "exactly; agreement: answered as the predicted function does, right or wrong.";
 const SIGNS = { holds: ["yes", "✓ holds"], fails: ["no", "✗ fails"], undecided: ["wait", "? undecided"] };
 
 export function verdictCard(some) {
-  return h("section", { class: "card" }, h("h2", {}, "Did the prediction hold?"), byGroup(some).flatMap(verdictTable));
+  return h("section", { class: "card" }, h("h2", {}, "Did the prediction hold?"), [
+    ...byGroup(some).flatMap(verdictTable),
+    h("p", { class: "note" }, NAMES),
+  ]);
 }
 
 function verdictTable(members) {
@@ -35,7 +41,7 @@ function verdictTable(members) {
     judged.length > 1
       ? `${title(members[0])}, ${judged.length} seeds: mean (lowest to highest)`
       : `${title(members[0])}: ${members[0].name}`;
-  const head = ["test on", "verdict", "predicted %", "right %", "as predicted %", "should compute"].map((text) =>
+  const head = ["test on", "verdict", "predicted accuracy %", "accuracy %", "agreement %", "computes"].map((text) =>
     h("th", { scope: "col" }, text),
   );
   return [
@@ -45,6 +51,7 @@ function verdictTable(members) {
       { class: "scroll", tabindex: "0", role: "group", "aria-label": `Verdicts on ${name}` },
       h("table", { class: "rows" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)),
     ),
+    ...judged[0].functions.map((text) => h("p", { class: "note" }, text)),
   ];
 }
 

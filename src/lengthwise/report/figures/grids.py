@@ -122,7 +122,7 @@ def _shown(columns: Mapping[str, Mapping[str, Point]]) -> list[str]:
 
 
 def ladder(views: Sequence[RunView]) -> Figure | None:
-    """Changes to a recipe by lengths: right answers in the worst seed."""
+    """Changes to a recipe by lengths: accuracy in the worst seed."""
     rows = grouped(views, ingredient)
     lows = {(name, n): own.low for name, seeds in rows.items() for n, own in seeds.by_length().items()}
     lengths = sorted({n for _, n in lows})
@@ -133,7 +133,7 @@ def ladder(views: Sequence[RunView]) -> Figure | None:
 
     panels = {"right sums by number of digits, worst seed": lows} if lows else {}
     height = 0.5 + 0.22 * len(rows)
-    return small_multiples(panels, paint, height=height, share=(False, False), scale="right answers (%)")
+    return small_multiples(panels, paint, height=height, share=(False, False), scale="accuracy (%)")
 
 
 def encodings_by_task(views: Sequence[RunView]) -> Figure | None:
@@ -158,9 +158,7 @@ def encodings_by_task(views: Sequence[RunView]) -> Figure | None:
 
     panels = {"within training": False, "longer operands": True}
     height = 1.1 + 0.2 * len(labels)
-    return small_multiples(
-        panels, paint, height=height, share=(False, True), scale="right answers (%)", legend="top"
-    )
+    return small_multiples(panels, paint, height=height, share=(False, True), scale="accuracy (%)", legend="top")
 
 
 def _frame(cell: Seeds) -> dict[str, Any] | None:

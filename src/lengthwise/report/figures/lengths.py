@@ -47,7 +47,7 @@ from lengthwise.theory.carries import digit_share
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.theory.hypotheses import Hypothesis
 
-TESTED, RIGHT = "length tested (grey: trained)", "right answers (%)"
+TESTED, ACCURACY = "length tested (grey: trained)", "accuracy (%)"
 FAR = "digits of the longer operand (grey: trained)"
 
 KINDS = {
@@ -87,7 +87,7 @@ def accuracy_by_length(views: Sequence[RunView], label: Callable[[RunView], str]
         entry(axes, "exact prediction", color=COLOURS[1], linestyle="--")
         length_axis(axes, seeds.first)
 
-    return small_multiples(groups, paint, x=TESTED, y=RIGHT, legend="top")
+    return small_multiples(groups, paint, x=TESTED, y=ACCURACY, legend="top")
 
 
 def counterexample(views: Sequence[RunView]) -> Figure | None:
@@ -108,7 +108,7 @@ def counterexample(views: Sequence[RunView]) -> Figure | None:
             axes.plot([domain.length for domain in domains], always_one, **look)
 
     panels = {"whole answer": None, f"digit {top} of the answer alone": top} if groups else {}
-    return small_multiples(panels, paint, height=1.9, x="length tested", y="right (%)", legend="side")
+    return small_multiples(panels, paint, height=1.9, x="length tested", y="accuracy (%)", legend="side")
 
 
 # Relative positions --------------------------------------------------------------------------------------------
@@ -139,11 +139,13 @@ def sums_by_length(views: Sequence[RunView]) -> Figure | None:
             length_axis(axes, view, shaded=False)
 
     groups = grouped(views, encoding_name)
-    return small_multiples(groups, paint, x="length tested (shaded: trained)", y=RIGHT, height=1.5, legend="top")
+    return small_multiples(
+        groups, paint, x="length tested (shaded: trained)", y=ACCURACY, height=1.5, legend="top"
+    )
 
 
 def sums_by_chain(views: Sequence[RunView]) -> Figure | None:
-    """A panel for each encoding and training length: right answers to longer sums, by longest carry chain."""
+    """A panel for each encoding and training length: accuracy on longer sums, by longest carry chain."""
 
     def paint(axes: Axes, seeds: Seeds) -> None:
         points, n = by_chain(seeds), seeds.first.train.length
@@ -158,7 +160,7 @@ def sums_by_chain(views: Sequence[RunView]) -> Figure | None:
 
     groups = having(grouped(views, _encoding_and_domain), "chain")
     x = "longest carry chain of a sum longer than trained"
-    return small_multiples(groups, paint, x=x, y=RIGHT, legend="top")
+    return small_multiples(groups, paint, x=x, y=ACCURACY, legend="top")
 
 
 def carry_reading(views: Sequence[RunView]) -> Figure | None:
@@ -207,14 +209,14 @@ def _looks(views: Sequence[RunView], looks: Sequence[Any]) -> dict[str, Any]:
 
 
 def _by_encoding(views: Sequence[RunView], look: Callable[[RunView], tuple[str, str, str]]) -> Figure | None:
-    """A panel for each encoding: right answers by length, a line for runs of one name and look."""
+    """A panel for each encoding: accuracy by length, a line for runs of one name and look."""
 
     def paint(axes: Axes, runs: Seeds) -> None:
         for name, seeds in grouped(runs.views, lambda view: look(view)[0]).items():
             draw(axes, seeds.by_length(), *look(seeds.first)[1:], marker="o", label=name)
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
 
-    return small_multiples(grouped(views, encoding_name), paint, x="length tested", y=RIGHT, legend="top")
+    return small_multiples(grouped(views, encoding_name), paint, x="length tested", y=ACCURACY, legend="top")
 
 
 def _encoding_and_domain(view: RunView) -> str:
@@ -241,10 +243,10 @@ def accuracy_far(views: Sequence[RunView]) -> Figure | None:
 
     if len(groups) > 1:
         panels = {name: [(kind, seeds, kind) for kind in kinds] for name, seeds in groups.items()}
-        return small_multiples(panels, paint, x=FAR, y=RIGHT, height=1.5, legend="top")
+        return small_multiples(panels, paint, x=FAR, y=ACCURACY, height=1.5, legend="top")
     panels = {kind: [(name, seeds, kind) for name, seeds in groups.items()] for kind in kinds}
     height = 2.5 if len(kinds) == 1 else 1.7
-    return small_multiples(panels, paint, x=FAR, y=RIGHT, columns=2, height=height, legend="side")
+    return small_multiples(panels, paint, x=FAR, y=ACCURACY, columns=2, height=height, legend="side")
 
 
 def pair_map(views: Sequence[RunView]) -> Figure | None:
@@ -268,7 +270,7 @@ def pair_map(views: Sequence[RunView]) -> Figure | None:
         square.set(clip_on=False, zorder=3)
         axes.add_patch(square)
         axes.set(title=name, xlabel="digits of b", ylabel="digits of a")
-    add_scale(figure, "right answers (%)")
+    add_scale(figure, "accuracy (%)")
     return figure
 
 

@@ -58,7 +58,7 @@ PACKINGS = {"lines": "one problem a line, padded", "concatenated": "concatenated
 
 
 def accuracy_by_domain(views: Sequence[RunView]) -> Figure | None:
-    """For each training set: above, right answers on each length; below, agreement with theory's function."""
+    """For each training set: above, accuracy on each length; below, agreement with theory's function."""
     groups = by_training_set(views)
     tested = dict.fromkeys(str(d) for seeds in groups.values() for d in single_lengths(seeds.first))
     colours = ordered_colours(tested)
@@ -76,7 +76,7 @@ def accuracy_by_domain(views: Sequence[RunView]) -> Figure | None:
                 theory_line(above, float(100 * row.accuracy), label="theory's end")
                 theory_line(below, 100)
 
-    names = ("right answers (%)", "answers that theory\nsays it gives (%)")
+    names = ("accuracy (%)", "agreement (%)")
     return small_multiples(groups, paint, x="step", y=names, columns=3, height=1.7, stack=2, legend="side")
 
 
@@ -114,7 +114,7 @@ def own_digit_accuracy(views: Sequence[RunView]) -> Figure | None:
             if digit <= _answer_digits(seeds):
                 draw_training(axes, points, colours[digit], label=f"digit {digit}")
 
-    return small_multiples(groups, paint, x="step", y="right (%)", height=1.4, legend="side")
+    return small_multiples(groups, paint, x="step", y="accuracy (%)", height=1.4, legend="side")
 
 
 def _answer_digits(seeds: Seeds) -> int:
@@ -246,7 +246,7 @@ def accuracy_plateaus(views: Sequence[RunView]) -> Figure | None:
         axes.set_yticks([1, 10, 100], ["1", "10", "100"])
         axes.minorticks_off()
 
-    y = "right answers on the training domain (%)"
+    y = "accuracy on the training domain (%)"
     return small_multiples(groups, paint, x="step", y=y, columns=3, height=1.9, limits=HEIGHTS, legend="top")
 
 
@@ -293,7 +293,7 @@ def scales(views: Sequence[RunView]) -> Figure | None:
         losses.minorticks_off()
         set_limits(accuracies, *PERCENT)
 
-    names = ("training loss", "right (%)")
+    names = ("training loss", "accuracy (%)")
     return small_multiples(by_training_set(views), paint, x="step", y=names, stack=2, limits=None, legend="side")
 
 
@@ -325,4 +325,4 @@ def packing(views: Sequence[RunView]) -> Figure | None:
 
     trained = next((str(seeds.first.train) for seeds in groups.values()), "")
     panels = {f"{trained}, by training step": True, "every length (grey: trained)": False} if groups else {}
-    return small_multiples(panels, paint, y="right answers (%)", height=1.8, share=(False, True), legend="top")
+    return small_multiples(panels, paint, y="accuracy (%)", height=1.8, share=(False, True), legend="top")

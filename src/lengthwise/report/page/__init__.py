@@ -16,7 +16,9 @@ from plotly.offline import get_plotlyjs
 
 from lengthwise import __version__
 from lengthwise.arithmetic import Domain
+from lengthwise.records.evidence import evidence_of
 from lengthwise.records.files import write_output
+from lengthwise.records.spec import RunSpec
 from lengthwise.records.verdicts import GATE, TOLERANCE, Verdict
 from lengthwise.report import words
 from lengthwise.report.collection import (
@@ -32,7 +34,7 @@ from lengthwise.report.collection import (
 )
 from lengthwise.report.page.plots import Plot, length_plots, setting_plots
 from lengthwise.report.queries import Point
-from lengthwise.report.run_tables import verdict_cells
+from lengthwise.report.run_tables import QUANTITIES, verdict_cells
 from lengthwise.report.tables import EXACT, percent
 
 SEEDS_DIFFER = "seeds differ"
@@ -86,6 +88,7 @@ class Report:
             tolerance=f"{100 * (1 - TOLERANCE):g}",
             gate=f"{100 * GATE:g}",
             verdict_cells=verdict_cells,
+            quantities=[*QUANTITIES],
             setups=group_by(self.runs, lambda run: json.dumps([run.view.spec.question, run.environment])).values(),
             plotly=packed_plotly(),
             plots=packed(json.dumps([plot.as_json() for plot in plots], separators=(",", ":"))),
@@ -112,6 +115,7 @@ def _section(question: Question, plots: list[Plot]) -> dict[str, Any]:
         "question": question,
         "right": _between([(record.correct or 0) / record.total for record in trained]),
         "agreeing": _between([row.agreement.share for run in runs for row in run.verdicts if row.agreement]),
+        "evidence": _evidence(question.spec),
         "undecided": [run.label for run in runs if not run.view.converged_at(run.step)],
         "plots": numbered(length_plots(question)),
         "settings": [
@@ -119,6 +123,14 @@ def _section(question: Question, plots: list[Plot]) -> dict[str, Any]:
             for setting in question.settings
         ],
     }
+
+
+def _evidence(spec: RunSpec) -> str | None:
+    """What our own models do on longer operands; those that are counted have standard attention."""
+    hypothesis = spec.predicted_hypothesis(spec.beyond().test)
+    if hypothesis is None or spec.positions != spec.encoding:
+        return None
+    return words.evidence_words(evidence_of(spec.beyond(), hypothesis))
 
 
 def _between(shares: Sequence[float]) -> str:

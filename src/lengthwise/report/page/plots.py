@@ -136,7 +136,7 @@ def spread_plot(question: Question, setting: Setting) -> Plot | None:
     """Each run on its own, where there are several."""
     if len(setting.runs) < 2:
         return None
-    pick, what = (AGREES, "agreement") if question.predicted else (RIGHT, "right answers")
+    pick, what = (AGREES, "agreement") if question.predicted else (RIGHT, "accuracy")
     curves = {f"seed {run.view.seed}: {run.label}": _by_domain([run], question, pick) for run in setting.runs}
     words = worded("spread", what=what, runs=len(setting.runs), lowest=_lowest(curves))
     # So that differences show; never less than one percentage point is shown.
@@ -215,8 +215,8 @@ def training_plots(question: Question, seeds: Seeds) -> list[Plot]:
         return []
     predicted = {str(domain): str(row.hypothesis) for domain, row in question.predictions.items()}
     found = [
-        _through_training(seeds, "Right answers", dict.fromkeys(predicted, TRUTH)),
-        _through_training(seeds, "Agreement with theory", predicted),
+        _through_training(seeds, "Accuracy", dict.fromkeys(predicted, TRUTH)),
+        _through_training(seeds, "Agreement", predicted),
     ]
     return [plot for plot in found if plot is not None]
 
@@ -288,7 +288,7 @@ def _dependence(cells: Cells, hypothesis: Hypothesis | None) -> Plot:
 
 
 def length_map(seeds: Seeds) -> Plot | None:
-    """Right answers by the lengths of both operands."""
+    """Accuracy by the lengths of both operands."""
     cells = by_lengths(seeds)
     if not cells:
         return None

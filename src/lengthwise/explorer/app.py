@@ -162,12 +162,23 @@ def ask_routes(catalogue: Catalogue) -> APIRouter:
 
 
 def runs_routes(catalogue: Catalogue, workers: Workers) -> APIRouter:
-    router = APIRouter(tags=["runs"])
+    router, words = APIRouter(tags=["runs"]), dict[runs.Version, str | None]()
 
     @router.get("/api/runs")
-    def list_runs(query: NoParameters) -> Reply:
+    def list_runs(query: NoParameters) -> runs.RunList:
         """The run folders, and how many more there are than are listed, {"left_out"}."""
         return catalogue.summaries()
+
+    @router.get("/api/judged")
+    async def judged(request: Request, query: NoParameters) -> Reply:
+        """The verdict on each run as a whole, {"verdicts"} by name: it holds if it holds on all test domains, and
+        fails if it fails on one; null where there is none. {"left"}: how many are not judged yet, ask again."""
+        current = await run_in_threadpool(catalogue.records)
+        if left := [version for version in current.values() if version not in words]:
+            new = await while_connected(request, _judged(workers, [str(path) for path, _ in left]))
+            words.update({(path, size): new[str(path)] for path, size in left if str(path) in new})
+        known = {name: words[version] for name, version in current.items() if version in words}
+        return {"verdicts": known, "left": len(current) - len(known)}
 
     @router.get("/api/points")
     def points(query: Annotated[queries.PointsQuery, Query()]) -> Reply:
@@ -190,6 +201,15 @@ def runs_routes(catalogue: Catalogue, workers: Workers) -> APIRouter:
         return HTMLResponse(reply["html"])
 
     return router
+
+
+async def _judged(workers: Workers, paths: list[str]) -> dict[str, str | None]:
+    try:
+        return await workers.call("judge_some", paths=paths)
+    except RefusedError as refusal:
+        if refusal.status != 422:
+            raise
+        return {paths[0]: None}  # it takes too long; the others do not wait for it
 
 
 def _refuse(request: Request, error: Exception) -> Response:

@@ -2,6 +2,7 @@
 import { h, percent } from "./dom.js";
 import { lineChart, look, swatch } from "./line_chart.js";
 import { domains, exact, losses } from "./run_data.js";
+import { labels } from "./run_names.js";
 
 // The domain to show at first: all of one run; of several, the one that the first was trained on.
 export function usualDomain(some) {
@@ -17,7 +18,7 @@ export const allDomains = (some) => [...new Set(some.flatMap((run) => domains(ru
 export function accuracyCard(some, domain, choose) {
   const measured = allDomains(some);
   const body = measured.length
-    ? [domainChoice(some, measured, domain, choose), ...accuracyCurves(some, measured, domain)]
+    ? [domainChoice(some, measured, domain, choose), ...lacking(some, domain), ...accuracyCurves(some, measured, domain)]
     : [h("p", { class: "note" }, "Nothing measured yet.")];
   return h("section", { class: "card" }, h("h2", {}, "Accuracy during training"), body);
 }
@@ -32,10 +33,22 @@ function domainChoice(some, measured, domain, choose) {
   return h("div", { class: "bar-tools" }, h("label", { for: "domain" }, "tested on", select));
 }
 
+// Runs that have no curve here, by name.
+function lacking(some, domain) {
+  const names = labels(some);
+  const without = domain ? some.filter((run) => !domains(run.name).includes(domain)) : [];
+  if (!without.length) return [];
+  const told = `Not tested on ${domain}: ${without.map((run) => names.get(run.name)).join(", ")}.`;
+  return [h("p", { class: "note lacking" }, told)];
+}
+
 function accuracyCurves(some, measured, domain) {
   const chart = (lines) => lineChart({ label: "Accuracy", lines, format: (y) => `${percent(100 * y)} %` });
+  const names = labels(some);
   if (domain)
-    return [chart(some.map((run, i) => ({ label: run.name, look: look(i), points: exact(run.name, domain) })))];
+    return [
+      chart(some.map((run, i) => ({ label: names.get(run.name), look: look(i), points: exact(run.name, domain) }))),
+    ];
   const [{ name, train }] = some;
   const lines = measured.map((own, i) => ({
     label: own === train ? `${own} (trained on)` : own,
@@ -47,8 +60,9 @@ function accuracyCurves(some, measured, domain) {
 }
 
 export function lossCard(some) {
+  const names = labels(some);
   const lines = some
-    .map((run, i) => ({ label: some.length > 1 ? run.name : "loss", look: look(i), points: losses(run.name) }))
+    .map((run, i) => ({ label: some.length > 1 ? names.get(run.name) : "loss", look: look(i), points: losses(run.name) }))
     .filter((line) => line.points.length);
   const body = lines.length
     ? lineChart({ label: "Training loss", lines, log: true, format: (y) => y.toPrecision(3) })

@@ -1,29 +1,26 @@
 // Verdicts as tables: one row per test domain, seeds of one config together.
 import { h, percent } from "./dom.js";
-import { byGroup, title, verdicts } from "./run_data.js";
-
-const SIGNS = { holds: ["yes", "✓ holds"], fails: ["no", "✗ fails"], undecided: ["wait", "? undecided"] };
+import { verdicts } from "./run_data.js";
+import { breakable, bySetting, lastPart, question, VERDICTS } from "./run_names.js";
 
 export function verdictCard(some) {
-  return h("section", { class: "card" }, h("h2", {}, "Did the prediction hold?"), byGroup(some).flatMap(verdictTable));
+  return h("section", { class: "card" }, h("h2", {}, "Did the prediction hold?"), bySetting(some).flatMap(verdictTable));
 }
 
 function verdictTable(members) {
   const judged = members.map((run) => verdicts.get(run.name)?.reply).filter((reply) => reply?.verdicts.length);
+  const asked = question(members[0]);
   if (!judged.length) {
     const { reply, error } = verdicts.get(members[0].name) ?? {};
-    return h(
-      "p",
-      { class: "note" },
-      `${title(members[0])}: not judged yet (${reply?.why ?? error ?? "being read"})`,
-    );
+    return h("p", { class: "note" }, `${asked}: not judged yet (${reply?.why ?? error ?? "being read"})`);
   }
-  const rows = judged[0].verdicts.map((first) => {
-    const same = judged.flatMap((reply) => reply.verdicts.filter((verdict) => verdict.domain === first.domain));
+  const all = judged.flatMap((reply) => reply.verdicts);
+  const rows = [...Map.groupBy(all, (verdict) => verdict.domain).values()].map((same) => {
+    const [first] = same;
     return h(
       "tr",
       {},
-      h("th", { scope: "row" }, first.domain),
+      h("th", { scope: "row" }, first.domain, same.length < judged.length ? few(same.length) : null),
       h("td", {}, tally(same.map((v) => v.verdict))),
       h("td", {}, percent(first.percent)),
       h("td", {}, spread(same.map((v) => v.measured.percent))),
@@ -31,15 +28,13 @@ function verdictTable(members) {
       h("td", {}, first.hypothesis ?? "–"),
     );
   });
-  const name =
-    judged.length > 1
-      ? `${title(members[0])}, ${judged.length} seeds: mean (lowest to highest)`
-      : `${title(members[0])}: ${members[0].name}`;
+  const seeds = judged.length > 1 ? `, ${judged.length} seeds: mean (lowest to highest)` : `: ${lastPart(members[0].name)}`;
+  const name = `${asked}${seeds}`;
   const head = ["test on", "verdict", "predicted %", "right %", "as predicted %", "should compute"].map((text) =>
     h("th", { scope: "col" }, text),
   );
   return [
-    h("h3", { class: "verdict-title" }, name),
+    h("h3", { class: "verdict-title" }, ...breakable(name)),
     h(
       "div",
       { class: "scroll", tabindex: "0", role: "group", "aria-label": `Verdicts on ${name}` },
@@ -47,6 +42,9 @@ function verdictTable(members) {
     ),
   ];
 }
+
+// Of the seeds that were tested there, where not all were.
+const few = (count) => h("small", {}, ` (${count} seed${count === 1 ? "" : "s"})`);
 
 function spread(shares) {
   if (!shares.length) return "–";
@@ -63,12 +61,10 @@ function tally(words) {
   return h(
     "span",
     {},
-    counts.map(([word, some]) =>
-      h(
-        "span",
-        { class: `pill ${SIGNS[word][0]}` },
-        words.length > 1 ? `${SIGNS[word][1]} ${some.length}/${words.length}` : SIGNS[word][1],
-      ),
-    ),
+    counts.map(([word, some]) => {
+      const [kind, sign] = VERDICTS[word],
+        share = words.length > 1 ? ` ${some.length}/${words.length}` : "";
+      return h("span", { class: `pill ${kind}` }, `${sign} ${word}${share}`);
+    }),
   );
 }

@@ -88,7 +88,7 @@ def predict_routes(workers: Workers) -> APIRouter:
         """The exact accuracy on each test domain; without `test`, on lengths 1 to five above the trained ones.
 
         Rows are as `lengthwise predict --json` prints them; {"shown"} has as many digits as keep a percentage from
-        a false 0 or 100.
+        a false 0 or 100, and {"errors"} is the share of wrong answers.
         """
         return await while_connected(request, workers.call("predict", **query.model_dump()))
 

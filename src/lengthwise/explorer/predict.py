@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from lengthwise.arithmetic import Domain, Task, default_test, in_base, pair_length, parse_test_domains
@@ -75,10 +76,15 @@ def predict_rows(*, test: str, **setting: str) -> dict[str, Any]:
     predictions = predict(spec.task, spec.train, domains, encoding=spec.encoding, layout=spec.layout)
     rows = [
         {key: value for key, value in row.as_json().items() if key not in NOT_SHOWN}
-        | {"length": row.domain.length, "shown": percent(row.accuracy, EXACT)}
+        | {"length": row.domain.length, "shown": percent(row.accuracy, EXACT), "errors": _errors(row.accuracy)}
         for row in predictions.rows
     ]
     return {**predictions.as_json(), "trained_length": spec.train.length, "rows": rows}
+
+
+def _errors(accuracy: Fraction | None) -> float | None:
+    """The share of wrong answers, which a rounded accuracy near 1 would lose."""
+    return None if accuracy is None else float(1 - accuracy)
 
 
 def read_setting(*, operation: str, modulus: str, base: str, train: str, encoding: str, layout: str) -> RunSpec:

@@ -2,6 +2,7 @@
 import { getJson } from "./api.js";
 import { accuracyCard, allDomains, lossCard, usualDomain } from "./curve_cards.js";
 import { $, h, working } from "./dom.js";
+import { scale } from "./error_scale.js";
 import { swatch } from "./line_chart.js";
 import { edition, lastStep, points, readPoints, readVerdicts, readWords } from "./run_data.js";
 import { RunList } from "./run_list.js";
@@ -75,7 +76,7 @@ function draw() {
   const some = chosenRuns().filter((run) => points.has(run.name));
   if (domain ? !allDomains(some).includes(domain) : some.length > 1) domain = some.length ? usualDomain(some) : "";
   const problems = missing().map((text) => h("div", { class: "card problem" }, text));
-  const state = JSON.stringify([some.map(edition), domain, missing()]);
+  const state = JSON.stringify([some.map(edition), domain, scale.isLog, missing()]);
   if (state === drawn) return;
   drawn = state;
   const focused = document.activeElement?.id;

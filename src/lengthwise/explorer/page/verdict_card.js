@@ -22,7 +22,7 @@ function verdictTable(members) {
       {},
       h("th", { scope: "row" }, first.domain, same.length < judged.length ? few(same.length) : null),
       h("td", {}, tally(same.map((v) => v.verdict))),
-      h("td", {}, percent(first.percent)),
+      h("td", {}, first.percent === 100 && first.accuracy !== "1" ? "<100" : percent(first.percent)),
       h("td", {}, spread(same.map((v) => v.measured.percent))),
       h("td", {}, spread(same.flatMap((v) => (v.agreement ? [v.agreement.percent] : [])))),
       h("td", {}, first.hypothesis ?? "–"),

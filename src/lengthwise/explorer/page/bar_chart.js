@@ -113,10 +113,8 @@ function column(row, tick, x, step, y, bars) {
     const height = bars.height(row),
       text = bars.text(row);
     const top = Math.min(y(height), floor - (height > 0 ? 3 : 0));
-    // Whether the paper's mark sits where the number would stand.
-    const isMarked = row.paper_percent !== null && Math.abs(bars.paperHeight(row) - height) < 0.06;
     group.append(s("rect", { class: "bar", x: middle - width / 2, y: top, width, height: floor - top, rx: 3 }));
-    group.append(...value(text, step, middle, top - 7 - (isMarked ? 9 : 0)));
+    group.append(...value(text, step, middle, top, row.paper_percent === null ? null : y(bars.paperHeight(row))));
   }
   if (row.paper_percent !== null) {
     const at = y(bars.paperHeight(row));
@@ -126,13 +124,16 @@ function column(row, tick, x, step, y, bars) {
   return group;
 }
 
-// What is written above a bar, in two lines where it is too wide for one; nothing where that does not help.
-function value(text, step, x, y) {
+// What is written above a bar, in two lines where it is too wide for one; nothing where that does not help. Where the
+// paper's mark sits in its place it stands above that.
+function value(text, step, x, top, mark) {
   const fits = (line) => step >= LETTER * line.length;
   const lines = fits(text) ? [text] : text.split(/(?<=in) /);
   if (!lines.every(fits)) return [];
+  const isMarked = mark !== null && mark < top + 8 && mark > top - 15 * lines.length - 14;
+  const bottom = isMarked ? mark - 11 : top - 7;
   return lines.map((line, i) =>
-    s("text", { class: "value", x, y: y - 15 * (lines.length - 1 - i), "text-anchor": "middle" }, line),
+    s("text", { class: "value", x, y: bottom - 15 * (lines.length - 1 - i), "text-anchor": "middle" }, line),
   );
 }
 

@@ -15,6 +15,7 @@ import {
 
 const NO_VERDICT = "none";
 const BROKEN = "cannot be read";
+const FEW = 10;
 const form = $("#run-filters");
 const place = $("#run-list");
 
@@ -75,8 +76,9 @@ export class RunList {
   // The seeds at the top of a list of these runs.
   first(runs) {
     this.runs = runs;
-    const [members] = this.questions();
-    return members ? bySetting(members)[0].map((run) => run.name) : [];
+    const [members = []] = this.questions();
+    const [seeds = []] = bySetting(members);
+    return seeds.slice(0, seeds.length > FEW ? 1 : FEW).map((run) => run.name);
   }
 
   fail(message) {
@@ -138,10 +140,9 @@ export class RunList {
 
   count(questions) {
     if (!this.runs.length) return [];
-    const number = (count) => count.toLocaleString("en");
     const found = this.found(),
       total = this.runs.length + this.leftOut;
-    const shown = `${found.length < total ? `${number(found.length)} of ` : ""}${number(total)} runs, ${number(questions.length)} questions`;
+    const shown = `${found.length < total ? `${number(found.length)} of ` : ""}${many(total, "run")}, ${many(questions.length, "question")}`;
     const left = this.runs.filter((run) => !run.error && !words.has(run.name)).length;
     return [
       h("span", {}, shown, left ? `; ${number(left)} not judged yet` : ""),
@@ -160,7 +161,7 @@ export class RunList {
       "summary",
       {},
       h("span", { class: "asked" }, `${task}, ${train}`),
-      h("span", { class: "how-many" }, `${members.length} run${members.length === 1 ? "" : "s"}`),
+      h("span", { class: "how-many" }, many(members.length, "run")),
       h("span", { class: "positions" }, positions.join(", "), chosen ? h("b", {}, ` · ${chosen} chosen`) : null),
       h("span", { class: "tally" }, ...tally(members)),
     );
@@ -247,6 +248,8 @@ export class RunList {
   }
 }
 
+const number = (count) => count.toLocaleString("en");
+const many = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
 const natural = (one, other) => one.localeCompare(other, "en", { numeric: true });
 const root = (name) => name.split("/")[0];
 const problem = (run) => h("p", { class: "problem" }, run.error);

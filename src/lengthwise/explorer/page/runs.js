@@ -10,11 +10,13 @@ import { breakable, statusOf } from "./run_names.js";
 import { verdictCard } from "./verdict_card.js";
 
 const EVERY = 2500;
+const MOST = 50; // runs that are compared, as many as a report takes
 
 const list = new RunList(pick, keepAddress);
 let runs = new Map(); // by name
 let leftOut = 0; // how many more there are
 let chosen = new Set(); // names
+let tooMany = []; // what is said of those left out
 let isChosenByHand = false;
 let timer = null;
 let drawn = "";
@@ -59,7 +61,8 @@ const chosenRuns = () => [...chosen].map((name) => runs.get(name)).filter((run) 
 
 function pick(names) {
   isChosenByHand = true;
-  chosen = new Set(names);
+  chosen = new Set(names.slice(0, MOST));
+  tooMany = names.length > MOST ? [`${MOST} runs are chosen: ${names.length} are too many to compare.`] : [];
   keepAddress();
   list.show([...runs.values()], leftOut, chosen);
   draw();
@@ -75,8 +78,9 @@ function draw() {
   // What was chosen meanwhile is drawn when it has been read.
   const some = chosenRuns().filter((run) => points.has(run.name));
   if (domain ? !allDomains(some).includes(domain) : some.length > 1) domain = some.length ? usualDomain(some) : "";
-  const problems = missing().map((text) => h("div", { class: "card problem" }, text));
-  const state = JSON.stringify([some.map(edition), domain, scale.isLog, missing()]);
+  const told = [...tooMany, ...missing()];
+  const problems = told.map((text) => h("div", { class: "card problem" }, text));
+  const state = JSON.stringify([some.map(edition), domain, scale.isLog, told]);
   if (state === drawn) return;
   drawn = state;
   const focused = document.activeElement?.id;

@@ -122,8 +122,8 @@ def ask_routes(catalogue: Catalogue) -> APIRouter:
     @router.get("/api/ask", response_class=StreamingResponse)
     async def ask(question: Annotated[QueuedProblem, asked]) -> StreamingResponse:
         """The answer as it is written, a line of JSON each: first {"problem"}, with a {"note"} where its lengths
-        are unlike those of training, then {"waiting"} every second while other questions are before it, {"token"} for each token with its probability, and last {"answer"}, or
-        {"error"} where it takes too long."""
+        are unlike those of training, then {"waiting"} every second while other questions are before it, {"token"}
+        for each token with its probability, and last {"answer"}, or {"error"} where it takes too long."""
         from lengthwise.explorer.ask import answer_lines
 
         async def lines() -> AsyncIterator[str]:

@@ -55,13 +55,14 @@ export class AnswerSheet {
       { label: "truth", long: "truth", cells: plain(truth), spoken: truth },
       { label: "theory", long: "theory", ...theory },
     ];
-    // In many digits the same twice would only take up room.
-    return this.isTruthPredicted() ? rows.slice(0, 1) : rows;
+    return this.theoryInWords() ? rows.slice(0, 1) : rows;
   }
 
-  isTruthPredicted() {
+  // Where digits are many, a row that says nothing new would only take up room.
+  theoryInWords() {
     const { truth, predicted } = this.problem;
-    return isDense(truth.length) && predicted === truth;
+    if (!isDense(truth.length)) return "";
+    return predicted === null ? "Theory makes no prediction. " : predicted === truth ? "Theory predicts the truth. " : "";
   }
 
   draw() {
@@ -85,8 +86,7 @@ export class AnswerSheet {
     const order = this.problem.last_digit_first
       ? "The model writes the last digit first."
       : "The model writes the first digit first.";
-    const theory = this.isTruthPredicted() ? "Theory predicts the truth. " : "";
-    return `${theory}${order} The bar under a digit is its probability. Point at a digit, or use the arrow keys, to see where it comes from.`;
+    return `${this.theoryInWords()}${order} The bar under a digit is its probability. Point at a digit, or use the arrow keys, to see where it comes from.`;
   }
 
   begin(problem) {

@@ -60,7 +60,7 @@ LOADED_MODELS = 4
 """Models kept in memory."""
 
 MAX_LISTED = 1_000
-"""Run folders listed. The page reads the list every 2.5 s, which takes 0.3 s for so many."""
+"""Run folders listed. The page reads the list every 2.5 s."""
 
 MAX_COMPARED = 50
 """Run folders in one report."""

@@ -172,16 +172,6 @@ def question(run: Entry) -> tuple[str | int, ...]:
     return run.task, run.base, run.train, run.encoding, run.layout
 
 
-@lru_cache(maxsize=MAX_LISTED)
-def _note(file: Path, changed: "Changed") -> tuple[str, tuple[str, ...]]:
-    """The recipe of a results folder's note, and the runs that it lists; nothing where a file is no note."""
-    try:
-        content = read_json(file)
-        return str(content["recipe"]), tuple(map(str, content["runs"]))
-    except (InputError, OSError, TypeError, KeyError):
-        return "", ()
-
-
 Changed = tuple[int, int]
 
 
@@ -192,6 +182,16 @@ def _changed(file: Path) -> Changed:
     except NotADirectoryError:
         return _changed(file.parent)
     return status.st_mtime_ns, status.st_size
+
+
+@lru_cache(maxsize=MAX_LISTED)
+def _note(file: Path, changed: Changed) -> tuple[str, tuple[str, ...]]:
+    """The recipe of a results folder's note, and the runs that it lists; nothing where a file is no note."""
+    try:
+        content = read_json(file)
+        return str(content["recipe"]), tuple(map(str, content["runs"]))
+    except (InputError, OSError, TypeError, KeyError):
+        return "", ()
 
 
 def _is_folder(path: Path) -> bool:
@@ -219,9 +219,15 @@ def _run_folders(root: Path) -> Iterator[Path]:
 def _packed_paths(file: Path) -> list[Path]:
     """The runs of a packed file; the file itself where it cannot be read, for a line in the list that says so."""
     try:
-        return [run.path for run in packed_runs(file) if run.path.parent.name == file.name]
+        return _own_runs(file, _changed(file))
     except (InputError, OSError):
         return [file]
+
+
+@lru_cache(maxsize=MAX_LISTED)
+def _own_runs(file: Path, changed: Changed) -> list[Path]:
+    """Those that a packed file stores itself."""
+    return [run.path for run in packed_runs(file) if run.path.parent.name == file.name]
 
 
 def _listed(entries: dict[str, Path], name: str, kind: str) -> Path:
@@ -320,16 +326,23 @@ def _asked(path: Path, changed: Changed) -> Asked:
 def summary(name: str, path: Path) -> RunEntry:
     """What a run folder says of itself, or what is wrong with it."""
     try:
-        asked, run = _asked(path, _changed(path / CONFIG)), open_run(path)
-        return RunEntry(
-            name=name,
-            **asked.fields,
-            status=_status(run),
-            records_size=run.records_size(),
-            has_model=run.has_model,
-        )
+        if path.parent.is_file():
+            return _packed_entry(name, path, _changed(path.parent)).model_copy()
+        return _entry(name, path)
     except Exception as error:  # one broken folder must not take the list with it
         return RunEntry(name=name, error=f"cannot be read: {one_line(error)}")
+
+
+def _entry(name: str, path: Path) -> RunEntry:
+    asked, run = _asked(path, _changed(path / CONFIG)), open_run(path)
+    live = {"status": _status(run), "records_size": run.records_size(), "has_model": run.has_model}
+    return RunEntry(name=name, **asked.fields, **live)
+
+
+@lru_cache(maxsize=2 * MAX_LISTED)
+def _packed_entry(name: str, path: Path, changed: Changed) -> RunEntry:
+    """Nothing of it changes while its file does not."""
+    return _entry(name, path)
 
 
 def setting(view: "RunView") -> dict[str, Any]:

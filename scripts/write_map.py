@@ -33,6 +33,7 @@ LINES = {
     "docs/log.md": "What was tried and what it gave, by date.",
     "docs/map.md": "This page.",
     "docs/performance.md": "What was measured, what each change gave, what the floor is.",
+    "docs/prior.md": "What of generalizing to long operands is learned and what is built in: the experiments that tell.",
     "docs/protocol.md": "How the paper's rows are tuned and reported: seeds, rules, every setting that was tried.",
     "docs/relative.md": "Encodings and relative positions: what is run, how, and what each verdict means.",
     "docs/reliability.md": "What is promised when something goes wrong, how it is tested, and what was measured.",

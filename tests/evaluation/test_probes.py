@@ -9,8 +9,10 @@ from fakes import TheoryModel
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.evaluation.probes import (
+    changed_answers,
     dependence_problems,
     dynamics_problems,
+    measure_changed,
     measure_dependence,
     measure_dynamics,
     out_of_sample_r2,
@@ -165,3 +167,67 @@ def test_measured_shares_are_those_of_theory(task, hypothesis):
             if share in (0, 1):
                 assert Fraction(cell.correct, cell.total) == share
             assert abs(cell.share - float(share)) < 4 * 0.5 / count**0.5
+
+
+# --- after a changed digit ----------------------------------------------------------------------------------
+
+
+class LocalModel(OnDigits):
+    """Writes every digit from two columns and the digit that it has just read, right or wrong."""
+
+    def __call__(self, ids, positions, *, tail, cache=None):
+        a, b = (digits.long() for digits in self._operands(ids))
+        base, width = self.layout.vocabulary.base, self.layout.operand_width
+        first = self.layout.prompt_length
+        read = ids[..., first:]
+        following = torch.zeros(*ids.shape[:-1], tail, dtype=torch.long)
+        for i in range(min(tail, width)):
+            carry = (a[..., i - 1] + b[..., i - 1] > read[..., i - 1]).long() if i else 0
+            following[..., i] = (a[..., i] + b[..., i] + carry) % base
+        return torch.nn.functional.one_hot(following, len(self.layout.vocabulary)).float()
+
+
+@pytest.mark.parametrize("base", [2, 3, 10])
+@pytest.mark.parametrize("domain", ["D2", "D5", "B6"])
+def test_a_changed_digit_tells_the_local_rule_from_the_operands(base, domain):
+    one = member(train="D2", base=base)
+    subject = computing(["truth"], one.task, 6, 7)
+    local = Subject(
+        LocalModel(subject.layout, [one.task], [Hypothesis.parse("truth")]), subject.layout, subject.encoding
+    )
+    for asked, follows in ((subject, "truth"), (local, "local")):
+        records = measure_changed(asked, [one], drawing([one], 6, 300), Domain.parse(domain, base))
+        assert [(r.metric, r.reference, r.domain) for r in records] == [
+            ("after_change", "local", domain),
+            ("after_change", "truth", domain),
+        ]
+        assert {r.reference: r.correct for r in records} == {
+            name: records[0].total if name == follows else 0 for name in ("local", "truth")
+        }
+
+
+def test_one_digit_below_the_top_is_changed_and_the_local_rule_then_says_otherwise():
+    draws, base, length = drawing([member()], 6, 500), 10, 5
+    a, b = draws.operands("B5", draws.indices())
+    sums, task = a.long() + b.long(), Task.parse("add")
+    answers = reference_answers([task], [Hypothesis.parse("truth")], a, b, 7)
+    changed = changed_answers(draws, length, a, b, answers)
+    # A column that sums to the base or more always hands on a carry, one of zeros never.
+    low = sums[..., : length - 1]
+    assert torch.equal(changed.possible, ((low > 0) & (low < base)).any(-1))
+    sums, answers, (given, column, local, true) = (
+        sums[changed.possible],
+        answers[changed.possible],
+        (part[changed.possible] for part in changed[:4]),
+    )
+    differ = given != answers
+    assert (differ.sum(-1) == 1).all() and (differ.long().argmax(-1) == column).all()
+    assert set(column.tolist()) == set(range(length - 1)), "every column but the top one"
+
+    def carried(written):
+        return (sums > written.long()[..., :6]).gather(-1, column.unsqueeze(-1))
+
+    assert (carried(answers) != carried(given)).all()
+    above = sums.gather(-1, column.unsqueeze(-1) + 1)
+    assert torch.equal(local, ((above + carried(given).long()) % base).squeeze(-1))
+    assert torch.equal(true, ((above + carried(answers).long()) % base).squeeze(-1))

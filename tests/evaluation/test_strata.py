@@ -19,6 +19,9 @@ from lengthwise.evaluation.strata import (
     lopsided,
     pair_lengths,
     pair_strata,
+    repeated,
+    sparse,
+    zeros,
 )
 from lengthwise.model.positions import find_encoding
 from lengthwise.runs.build import Stack, build
@@ -235,6 +238,38 @@ def test_one_operand_is_short(length, longest):
     if length > 1:
         first_is_long = [n == length for n, _ in lengths]
         assert first_is_long == [i % 2 == 0 for i in range(PROBLEMS)] * 2
+
+
+@pytest.mark.parametrize("base", [2, 10, 36])
+@pytest.mark.parametrize("length", [1, 12])
+def test_each_operand_repeats_one_digit(base, length):
+    problems = repeated(replace(DRAWING, base=base), length)
+    ones, count = sum(base**i for i in range(length)), (base - 1) ** 2
+    pairs = as_ints(*problems.pair, base)
+    every = {(ones * x, ones * y) for x in range(1, base) for y in range(1, base)}
+    if count <= PROBLEMS:
+        assert problems.selection == "enumerated" and len(pairs) == 2 * count and set(pairs) == every
+    else:
+        assert problems.selection == "sampled" and set(pairs) < every
+
+
+def test_half_of_the_columns_below_the_top_are_zero_in_both_operands():
+    problems = zeros(replace(DRAWING, width=40), 40)
+    a, b = (operand.flatten(0, 1) for operand in problems.pair)
+    assert a[:, -1].all() and b[:, -1].all(), "top digits stay"
+    zero = (a == 0) & (b == 0)
+    runs = torch.stack([zero[:, i : i + 19].all(-1) for i in range(21)], -1)
+    assert runs.any(-1).all()
+    assert (runs.sum(0) > 0).all(), "anywhere"
+    assert (runs.sum(-1) == 1).float().mean() > 0.9, "and hardly longer"
+
+
+def test_most_digits_are_zero():
+    problems = sparse(replace(DRAWING, width=40), 39)
+    for operand in problems.pair:
+        assert (operand[..., 38] > 0).all() and (operand[..., 39] == 0).all()
+        assert 0.07 < (operand[..., :38] > 0).float().mean() < 0.11
+    assert not torch.equal(*problems.pair)
 
 
 def test_a_window_fails_on_long_carries_alone():

@@ -35,7 +35,7 @@ SOUND = {
     "train": ["D4", "B4", "D1..4", "D4+D5", "0.6*D6+0.4*D7", "D4[lead>=1]", "D100"],
     "test": ["", "D1..9", "B5,B6", "D100", "D1..100"],
     "encoding": ["learned", "coupled", "rotary", "none", "randomized:fire"],
-    "layout": ["", "padded", "aligned", "reversed", "level", "plain", "scratchpad"],
+    "layout": ["", "padded", "aligned", "descending", "reversed", "level", "plain", "scratchpad"],
     "a": ["0", "1", "10", "101"],
     "b": ["0", "11", "01", "1 0"],
     "draw": ["0", "5"],

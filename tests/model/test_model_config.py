@@ -98,6 +98,8 @@ def test_content_heads_are_some_of_those_of_position_only_attention():
 def test_configs_of_earlier_versions_mean_what_they_meant():
     """What was a constant of the code is a field whose default it is."""
     stored = ModelConfig.named("nano", position_waves=True, place_attention=True).model_dump()
-    later = {name: stored.pop(name) for name in ("attention_clip", "frequency_draws", "start_near")}
-    assert later == {"attention_clip": 0.1, "frequency_draws": 100, "start_near": True}
+    later = {name: stored.pop(name) for name in ("attention_clip", "frequency_draws", "head_start", "null_key")}
+    assert later == {"attention_clip": 0.1, "frequency_draws": 100, "head_start": "near", "null_key": True}
     assert ModelConfig(**stored).model_dump() == {**stored, **later}
+    for near, start in ((True, "near"), (False, "random")):
+        assert ModelConfig(**stored, start_near=near).head_start == start

@@ -365,11 +365,49 @@ def test_heads_start_on_near_columns():
 
 
 def test_where_heads_start_changes_the_first_queries_alone():
-    near, anywhere = (build(start_near=choice).state_dict() for choice in (True, False))
-    differ = {name for name in near if not torch.equal(near[name], anywhere[name])}
-    assert differ == {f"blocks.{layer}.attention.qk.weight" for layer in range(3)}
-    halves = near["blocks.0.attention.qk.weight"], anywhere["blocks.0.attention.qk.weight"]
-    assert torch.equal(*(half[..., 48:] for half in halves)), "keys stay"
+    near, far, anywhere = (build(head_start=choice).state_dict() for choice in ("near", "far", "random"))
+    for other in (far, anywhere):
+        differ = {name for name in near if not torch.equal(near[name], other[name])}
+        assert differ == {f"blocks.{layer}.attention.qk.weight" for layer in range(3)}
+        halves = near["blocks.0.attention.qk.weight"], other["blocks.0.attention.qk.weight"]
+        assert torch.equal(*(half[..., 48:] for half in halves)), "keys stay"
+
+
+@torch.no_grad()
+def test_heads_that_start_far_look_past_the_columns_of_a_sum():
+    model = build(head_start="far", context=90, log_length_scale=True, normalized_attention=True)
+    positions = torch.tensor([*range(1, 40), 9]).view(1, 1, -1)
+    (weights, *_) = attention_weights(model, torch.zeros(MEMBERS, 1, 40, dtype=torch.long), positions)
+    for head, column in enumerate((21, 22, 20)):
+        found, seen = weights[:, 0, head, -1].argmax(-1) + 1, weights[:, 0, head, -1].amax(-1) > 0.1
+        assert seen.any() and (found[seen] == column).all()
+
+
+def test_frozen_attention_is_no_parameter_and_computes_the_same():
+    options = {"log_length_scale": True, "normalized_attention": True}
+    trained, frozen = build(**options), build(frozen_attention=True, **options)
+    assert trained.state_dict().keys() == frozen.state_dict().keys()
+    missing = {name for name, _ in trained.named_parameters()} - {name for name, _ in frozen.named_parameters()}
+    kept = ("qk.weight", "scale")
+    assert missing == {f"blocks.{layer}.attention.{name}" for layer in range(3) for name in kept}
+    ids, positions = random_ids(), drawn(0, ROWS, seed=2)
+    assert torch.equal(trained(ids, positions), frozen(ids, positions))
+
+
+@torch.no_grad()
+def test_without_a_null_key_weights_sum_to_one():
+    ids, positions = random_ids(), drawn(1, ROWS, seed=2)
+    for null_key in (True, False):
+        (weights, *_) = attention_weights(build(null_key=null_key, attention_clip=0.0), ids, positions)
+        sums = weights.sum(-1)
+        assert torch.allclose(sums, torch.ones_like(sums)) != null_key
+
+
+def test_training_without_a_null_key_stays_finite():
+    """The row that stands beside the null key sees nothing else."""
+    model = build(null_key=False)
+    model(random_ids(), drawn(0, ROWS, seed=2)).sum().backward()
+    assert all(parameter.grad.isfinite().all() for parameter in model.parameters())
 
 
 @torch.no_grad()

@@ -48,6 +48,11 @@ PACKED = {
     "abacus-100": (2, 2),
     "long-encodings": (7, 7),
     "multiplication-upward": (1, 1),
+    "prior-ladder": (12, 12),
+    "prior-lengths": (1, 1),
+    "carry-reading": (16, 16),
+    "base-or-modulus": (12, 4),
+    "unseen-digits": (36, 4),
 }
 
 

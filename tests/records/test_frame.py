@@ -55,7 +55,7 @@ def test_a_collection_knows_the_recipe_that_stores_a_run():
     frame = Collection(ROOT / "results").frame
     assert frame["recipe"].null_count() == 0
     found = dict(frame.select("run", "recipe").unique().iter_rows())
-    assert found["addition-B4-s1"] == "addition" and found["dynamics-D4-s1"] == "accuracy-by-domain"
+    assert found["addition-B4-s101"] == "addition" and found["dynamics-D4-s1"] == "accuracy-by-domain"
 
 
 def test_no_runs_give_an_empty_frame_with_all_columns(packed):

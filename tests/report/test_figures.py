@@ -7,7 +7,7 @@ from statistics import correlation
 
 import numpy as np
 import pytest
-from far_runs import far_runs
+from far_runs import COUPLED, coupled_run, far_runs, measured
 from matplotlib.colors import to_hex
 from matplotlib.container import ErrorbarContainer
 from matplotlib.text import Text
@@ -87,7 +87,33 @@ def everything(folder):
         synthetic_run(folder, {**D4, "layout": "plain"}, name="packing-lines-s1"),
         synthetic_run(folder, D4, name="regularization-add-dropout0-decay0.05-s1"),
     ]
-    return [*watched, *tables, *others, standing_run(folder), *relative_runs(folder), *far_runs(folder)]
+    return [
+        *watched,
+        *tables,
+        *others,
+        standing_run(folder),
+        *relative_runs(folder),
+        *far_runs(folder),
+        *prior_runs(folder),
+    ]
+
+
+def prior_runs(folder):
+    """A rung of the ladder, a model that reads carries off its answers, and one way to regularize."""
+    return [
+        coupled_run(folder, "prior-without-clipping"),
+        measured(folder, {**COUPLED, "train": "D2"}, "carry-coupled-lowest-first-s101", reading_carries),
+        synthetic_run(
+            folder, {**D4, "model": {"position_std": 3.0}}, name="unseen-positions3-decay0.1-dropout0.1-s101"
+        ),
+    ]
+
+
+def reading_carries(make):
+    shares = {"local": 0.9, "truth": 0.05}
+    return [make("D5", "after_change", reference=name, share=share) for name, share in shares.items()] + [
+        make("D5", f"chain:{k}", share=0.5) for k in range(4)
+    ]
 
 
 def standing_run(folder, percents=(55.6, 55.1, 56.0), seed=1):

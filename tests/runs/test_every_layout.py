@@ -65,7 +65,7 @@ def test_names_tell_layouts_apart():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"layout": "diagonal"}, ("'diagonal'", "padded, aligned, reversed, level, plain, scratchpad")),
+        ({"layout": "diagonal"}, ("'diagonal'", "padded, aligned, descending, reversed, level")),
         ({"layout": "scratchpad", "task": "mul%7"}, ("'scratchpad'", "mul%7", "choose from padded, aligned")),
         ({"layout": "plain", "encoding": "abacus"}, ("'abacus'", "'plain'", "choose from padded, aligned")),
         ({"layout": "plain", "encoding": "coupled"}, ("'coupled'", "'plain'", "choose from padded, aligned")),

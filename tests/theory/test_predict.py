@@ -111,6 +111,14 @@ def test_distances_need_the_aligned_layout(encoding):
     assert only("add", "D4", "D6", encoding="coupled", layout="padded").accuracy is not None
 
 
+def test_no_carry_can_be_read_where_the_highest_digit_is_written_first():
+    lowest, highest = (
+        only("add", "D4", "D6", encoding="rotary", layout=name) for name in ("aligned", "descending")
+    )
+    assert lowest.hypothesis == highest.hypothesis and lowest.accuracy == highest.accuracy
+    assert [str(other.hypothesis) for other in lowest.alternatives] == ["local"] and not highest.alternatives
+
+
 @pytest.mark.parametrize("task", ["mul", "add%101", "mul%101"])
 @pytest.mark.parametrize("encoding", ["coupled", "rotary"])
 def test_relative_positions_say_nothing_upward_of_other_tasks(task, encoding):
@@ -166,7 +174,7 @@ def test_nothing_is_said_of_intermediate_steps(encoding):
     [("add%7", {"layout": "scratchpad"}), ("add", {"layout": "plain", "encoding": "abacus"})],
 )
 def test_layouts_that_do_not_go_with_task_or_encoding(task, options):
-    with pytest.raises(InputError, match=r"\(choose from padded, aligned, reversed"):
+    with pytest.raises(InputError, match=r"\(choose from padded, aligned, descending"):
         predict(task, "D2", "D2", **options)
 
 

@@ -53,6 +53,13 @@ ADDITIONS = {
         [0, 1, 1, 1, 0, 2, 2, 2, 0, 3, 3, 3, 3, 0, 0],
         9,
     ),
+    "descending": Known(
+        "[bos]012+345=0357;[eos]",
+        [13, 0, 1, 2, 10, 3, 4, 5, 11, 0, 3, 5, 7, 12, 14],
+        [-1, 3, 2, 1, 0, 3, 2, 1, 0, 4, 3, 2, 1, -1, -1],
+        [0, 1, 1, 1, 0, 2, 2, 2, 0, 3, 3, 3, 3, 0, 0],
+        9,
+    ),
     "reversed": Known(
         "[bos]21+543=753;[eos]",
         [13, 2, 1, 10, 5, 4, 3, 11, 7, 5, 3, 12, 14, 15, 15],
@@ -96,6 +103,13 @@ PRODUCTS = {
         "[bos]21*90=8010;[eos]",
         [13, 2, 1, 10, 9, 0, 11, 8, 0, 1, 0, 12, 14],
         [-1, 1, 2, 0, 1, 2, 0, 1, 2, 3, 4, -1, -1],
+        [0, 1, 1, 0, 2, 2, 0, 3, 3, 3, 3, 0, 0],
+        7,
+    ),
+    "descending": Known(
+        "[bos]12*09=0108;[eos]",
+        [13, 1, 2, 10, 0, 9, 11, 0, 1, 0, 8, 12, 14],
+        [-1, 2, 1, 0, 2, 1, 0, 4, 3, 2, 1, -1, -1],
         [0, 1, 1, 0, 2, 2, 0, 3, 3, 3, 3, 0, 0],
         7,
     ),
@@ -365,7 +379,7 @@ def test_too_wide(name):
 
 
 def test_refusals():
-    with pytest.raises(InputError, match=r"unknown layout 'padde' \(choose from padded, aligned, reversed"):
+    with pytest.raises(InputError, match=r"unknown layout 'padde' \(choose from padded, aligned, descending"):
         build_layout("padde", Task("add"), 3)
     with pytest.raises(InputError, match=r"does not go with add%7 \(choose from add, mul\)"):
         build_layout("scratchpad", Task.parse("add%7"), 3)

@@ -129,6 +129,15 @@ def test_packed_problems_train_on_the_circle_of_the_waves(by_place):
         assert answer_losses(parts.model, batch, None).item() < 0.7 * before.item()
 
 
+@pytest.mark.parametrize("packing", ["lines", "concatenated"])
+def test_without_offsets_problems_are_numbered_as_in_evaluation(packing):
+    config = tiny_config(encoding="coupled", layout="level", data={"packing": packing, "offsets": False})
+    _, data = batches(config, size=200)
+    assert data.circle == 0
+    positions = data(0).positions
+    assert set(positions.unique().tolist()) == set(range(config.spec.train.length + 3))
+
+
 def test_a_fixed_set_is_all_that_training_meets():
     config = tiny_config(data={"samples": 20}, train="D3", test="D3")
     parts, data = batches(config)

@@ -24,7 +24,8 @@ class Data:
     number: Annotated[int, tyro.conf.arg(aliases=["-n"], metavar="N")] = 1000
     """Number of problems."""
     layout: str = "padded"
-    """How a problem is written: padded (the paper's), aligned, reversed, level, plain, scratchpad."""
+    """How a problem is written: padded (the paper's), aligned, descending, reversed, level, plain,
+    scratchpad."""
     format: Literal["text", "jsonl", "parquet"] = "text"
     """A line, an object or a row for each problem."""
     side: Literal["train", "test"] = "train"

@@ -42,7 +42,7 @@ class Predict:
     encoding: str = "learned"
     """Positional encoding: none, learned, sinusoidal, rotary, alibi, t5, shaw, fire, abacus, coupled."""
     layout: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint=DEFAULT_LAYOUT)] = None
-    """Layout: padded, aligned, reversed, level, plain, scratchpad."""
+    """Layout: padded, aligned, descending, reversed, level, plain, scratchpad."""
     base: int = 10
     """Number base, 2 to 36."""
     hypothesis: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None

@@ -7,7 +7,7 @@ from lengthwise.config import Config, Count
 from lengthwise.errors import InputError
 from lengthwise.theory.hypotheses import Hypothesis
 
-SetName = Literal["lopsided", "carry", "alternating"]
+SetName = Literal["lopsided", "carry", "alternating", "repeated", "zeros", "sparse"]
 
 
 class EvaluationConfig(Config):
@@ -42,7 +42,12 @@ class EvaluationConfig(Config):
 
     sets: tuple[SetName, ...] = ()
     """Special problems of every tested length, measured after training: one operand short, a carry through the
-    whole number, carries at every other digit (add without modulus)."""
+    whole number, carries at every other digit, one digit all along, a run of zeros, mostly zeros (add without
+    modulus)."""
+
+    changed_digits: Count | None = None
+    """Number of problems per test domain in which one answer digit is replaced, after training, to see whether the
+    next digit follows it or the operands (add without modulus, answers from the lowest digit on)."""
 
     decoded: Count | None = None
     """Number of problems per test domain to answer by real decoding too, after training."""
@@ -66,5 +71,6 @@ class EvaluationConfig(Config):
             Hypothesis.parse(name).check(task)
         if self.chains and task.operation != "add":
             raise InputError(f"evaluation.chains requires an addition, which has carry chains, not {task}")
-        if self.sets and (task.operation != "add" or task.modulus is not None):
-            raise InputError(f"evaluation.sets requires add without a modulus, not {task}")
+        for name in ("sets", "changed_digits"):
+            if getattr(self, name) and (task.operation != "add" or task.modulus is not None):
+                raise InputError(f"evaluation.{name} requires add without a modulus, not {task}")

@@ -16,11 +16,17 @@ and R2 is how much of that digit's variance it explains on the other half. The d
 decoding, so this says how regular the model is, right or wrong, under a modulus too. Where a digit is the same
 on all of these problems, R2 has no meaning and there is no record.
 
+**After a changed digit**: does a model find a carry in the operands, or read it off the answer digit that it has
+just written (`theory.hypotheses`, the local rule)? It reads the right answer to a sum, but for one digit, replaced
+such that the local rule says otherwise of the carry. The next digit is then the true one, or follows the local
+rule, or is neither.
+
 Shapes: M members, N problems, J = `length` digits of a, I answer digits, W operand digits, A answer digits.
 """
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,11 +36,12 @@ from torch import Tensor
 from lengthwise.arithmetic import Domain
 from lengthwise.evaluation.decode import written_digits
 from lengthwise.evaluation.measure import record_maker
-from lengthwise.evaluation.problems import DEPENDENCE_START, Drawing, Member, Pair, Subject
+from lengthwise.evaluation.problems import CHANGE_START, DEPENDENCE_START, Drawing, Member, Pair, Subject
+from lengthwise.evaluation.score import digit_places, read_answers
 from lengthwise.evaluation.seen import seen_share_of_pairs
 from lengthwise.records.schema import Record
 from lengthwise.tokens.counter import DRAWS_PER_PROBLEM, below
-from lengthwise.tokens.digits import resize
+from lengthwise.tokens.digits import Answers, resize
 
 AROUND = 3
 """Columns that dynamics draws anew: that of the digit, one below and one above."""
@@ -95,6 +102,71 @@ def dynamics_problems(drawing: Drawing, domains: Sequence[Domain], digits: int) 
         for operand, new in zip(sampled, fresh, strict=True)
     )
     return a, b
+
+
+def measure_changed(subject: Subject, members: Sequence[Member], drawing: Drawing, domain: Domain) -> list[Record]:
+    """Two records for each member: how often the next digit follows the local rule, and how often it is true."""
+    a, b = drawing.operands(str(domain), drawing.indices(CHANGE_START))
+    answers = Answers([member.task for member in members], subject.layout.answer_width, drawing.device)(a, b)
+    changed = changed_answers(drawing, domain.length, a, b, answers)
+    said = next_digits(subject, (a, b), changed)
+    records: list[Record] = []
+    for k, member in enumerate(members):
+        asked = changed.possible[k]
+        make = partial(_maker(member, a[k : k + 1], b[k : k + 1]), domain=str(domain), mode="forced")
+        for reference, digits in (("local", changed.local[k]), ("truth", changed.true[k])):
+            correct = int((said[k] == digits)[asked].sum())
+            records.append(
+                make(metric="after_change", reference=reference, correct=correct, total=int(asked.sum()))
+            )
+    return records
+
+
+class Changed(NamedTuple):
+    """Answers [M, N, A] of which one digit is replaced, and what the next digit [M, N] is then."""
+
+    answers: Tensor
+    column: Tensor
+    """[M, N]: the column, from 0, of the digit that is replaced."""
+    local: Tensor
+    """By the local rule."""
+    true: Tensor
+    possible: Tensor
+    """bool [M, N]: whether there is a column where a replaced digit changes what the local rule says."""
+
+
+def changed_answers(drawing: Drawing, length: int, a: Tensor, b: Tensor, answers: Tensor) -> Changed:
+    """Any column but the top one of `length`, each alike. A carry leaves it, by the local rule, if its digits sum
+    to more than what is written: so a smaller digit makes one that was not there, a digit as large as the sum
+    takes one away."""
+    base, draws = drawing.base, drawing.draws(drawing.indices(CHANGE_START))
+    sums, written = (a + b)[..., : length - 1].long(), answers[..., : length - 1].long()
+    carries = sums > written
+    least = torch.where(carries, sums, 0)
+    choices = torch.where(carries, base - sums, sums).clamp(min=0)
+    order = draws.several(DRAWS_PER_PROBLEM // 2, length - 1).movedim(0, -1)
+    column = order.masked_fill(choices == 0, -1).argmax(-1, keepdim=True)
+    digit = (least + below(draws(DRAWS_PER_PROBLEM - 1).unsqueeze(-1), choices)).gather(-1, column)
+    true = answers.long().gather(-1, column + 1)
+    local = (true + 1 - 2 * carries.gather(-1, column).long()) % base
+    return Changed(
+        answers=answers.scatter(-1, column, digit.to(answers.dtype)),
+        column=column.squeeze(-1),
+        local=local.squeeze(-1),
+        true=true.squeeze(-1),
+        possible=(choices > 0).any(-1),
+    )
+
+
+@torch.no_grad()
+def next_digits(subject: Subject, problem: Pair, changed: Changed) -> Tensor:
+    """The most likely token [M, N] in the column above the replaced digit."""
+    found: list[Tensor] = []
+    for a, b, answers, column in subject.chunks(*problem, changed.answers, changed.column):
+        logits, tokens = read_answers(subject, a, b, answers)
+        place = digit_places(tokens, answers.shape[-1])[0].gather(-1, column.unsqueeze(-1) + 1)
+        found.append(logits.argmax(-1).gather(-1, place).squeeze(-1))
+    return torch.cat(found, 1)
 
 
 def _written(subject: Subject, a: Tensor, b: Tensor) -> Tensor:

@@ -34,7 +34,7 @@ Pair = tuple[Tensor, Tensor]
 # Tokens of all members in one pass: enough to fill a GPU, few enough to stay in a CPU's cache.
 CHUNK_TOKENS = {"cuda": 1 << 19, "cpu": 1 << 13}
 
-DEPENDENCE_START, CHAIN_START, PAIR_START, SET_START = (number << 40 for number in range(1, 5))
+DEPENDENCE_START, CHAIN_START, PAIR_START, SET_START, CHANGE_START = (number << 40 for number in range(1, 6))
 """Where the problems of each measurement begin in a member's evaluation stream; those of test domains do at 0."""
 
 X_DIGIT = 33

@@ -72,7 +72,7 @@ def right_where(
     kind is the most likely one."""
     found: list[Tensor] = []
     for chunk in subject.chunks(*problem, answers):
-        logits, tokens = _read_answers(subject, *chunk)
+        logits, tokens = read_answers(subject, *chunk)
         right = logits.argmax(-1) == tokens.ids
         found.append(torch.stack([(right | ~kind).all(-1) for kind in kinds(tokens)]))
     return torch.cat(found, -1)
@@ -83,7 +83,7 @@ def right_answers(subject: Subject, problem: Pair, answers: Tensor) -> Tensor:
     return right_where(subject, problem, answers, lambda tokens: [tokens.answer])[0]
 
 
-def _read_answers(subject: Subject, a: Tensor, b: Tensor, c: Tensor) -> tuple[Tensor, Tokens]:
+def read_answers(subject: Subject, a: Tensor, b: Tensor, c: Tensor) -> tuple[Tensor, Tokens]:
     """The tokens [M, N, S] from the first of any answer to the last, and their logits [M, N, S, V]."""
     tokens, positions = subject.read(a, b, c)
     start, end = answer_span(tokens)
@@ -92,11 +92,11 @@ def _read_answers(subject: Subject, a: Tensor, b: Tensor, c: Tensor) -> tuple[Te
 
 
 def _score_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor, support: Tensor) -> tuple[Tensor, ...]:
-    logits, tokens = _read_answers(subject, a, b, c)
+    logits, tokens = read_answers(subject, a, b, c)
     log_probabilities = logits.log_softmax(-1)
     of_target = log_probabilities.gather(-1, tokens.ids.unsqueeze(-1)).squeeze(-1)
     right = logits.argmax(-1) == tokens.ids
-    place, present = _digit_places(tokens, c.shape[-1])
+    place, present = digit_places(tokens, c.shape[-1])
     of_digits = log_probabilities.gather(2, place.unsqueeze(-1).expand(-1, -1, -1, logits.shape[-1]))
     inside = (of_digits.exp() * support.unsqueeze(1)).sum(-1)
     is_rest = tokens.answer & (tokens.number != C)
@@ -110,7 +110,7 @@ def _score_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor, support: Ten
     )
 
 
-def _digit_places(tokens: Tokens, digits: int) -> tuple[Tensor, Tensor]:
+def digit_places(tokens: Tokens, digits: int) -> tuple[Tensor, Tensor]:
     """Where the answer's digits of significance 1, 2, ... stand, [M, N, A], and whether they do."""
     place = torch.arange(1, tokens.ids.shape[-1] + 1, device=tokens.ids.device).expand_as(tokens.ids)
     significance = torch.where(tokens.number == C, tokens.significance, 0)

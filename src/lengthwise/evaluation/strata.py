@@ -2,7 +2,8 @@
 
 Everything here is scored by teacher forcing, after training. A chain is what `theory.carries` says: a column
 whose digits sum to the base or more, and the columns right above it that sum to base - 1. The special sets are
-sums with one short operand, with a carry through the whole number, and with carries at every other digit:
+sums with one short operand, with a carry through the whole number, with carries at every other digit, of operands
+that repeat one digit, that have a run of zeros, or hardly anything but zeros:
 
 >>> from lengthwise.tokens.digits import to_ints
 >>> drawing = Drawing(seeds=[0], width=5, base=10, count=3, device=torch.device("cpu"))
@@ -16,6 +17,7 @@ Shapes: M members, N problems, W operand digits, A answer digits.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 
 import torch
 from torch import Tensor
@@ -38,7 +40,7 @@ from lengthwise.evaluation.seen import chance_seen
 from lengthwise.records.schema import Record
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.chains import LONGEST, MAKE, free_columns, longest_chain
-from lengthwise.tokens.counter import below
+from lengthwise.tokens.counter import DRAWS_PER_PROBLEM, below
 from lengthwise.tokens.digits import from_ints, resize
 
 PAIR_LENGTHS = 30
@@ -46,6 +48,8 @@ PAIR_LENGTHS = 30
 
 SHORT = 10
 """In the set `lopsided` one operand has at most a tenth of the other's digits."""
+SPARSE = 10
+"""In the set `sparse` a digit below the top one is other than zero once in so many."""
 
 
 @dataclass(frozen=True)
@@ -235,10 +239,53 @@ def alternating(drawing: Drawing, length: int) -> Problems:
     return Problems(f"D{length}:alternating", a, b, "enumerated" if whole else "sampled")
 
 
+def repeated(drawing: Drawing, length: int) -> Problems:
+    """Each operand repeats one digit: 7777 + 4444. Where there are no more than were asked for, all of these."""
+    digits = range(1, drawing.base)
+    pairs = [*product(digits, digits)]
+    whole = len(pairs) <= drawing.count
+    if whole:
+        every = torch.tensor(pairs, device=drawing.device).mT.view(2, 1, -1, 1)
+        chosen = every.expand(-1, len(drawing.seeds), -1, -1)
+    else:
+        chosen = _choice(pairs, drawing.draws(drawing.indices(SET_START))(0))
+    a, b = resize(chosen.to(torch.int8).expand(-1, -1, -1, length), drawing.width)
+    return Problems(f"D{length}:repeated", a, b, "enumerated" if whole else "sampled")
+
+
+def zeros(drawing: Drawing, length: int) -> Problems:
+    """Random digits but for a run of zeros in both operands: half of the columns below the top one, anywhere."""
+    indices = drawing.indices(SET_START)
+    run = (length - 1) // 2
+    first = below(drawing.draws(indices)(DRAWS_PER_PROBLEM - 1), length - run).unsqueeze(-1)
+    column = torch.arange(drawing.width, device=drawing.device)
+    return _zeroed("zeros", drawing, length, (column >= first) & (column < first + run) & (column < length - 1))
+
+
+def sparse(drawing: Drawing, length: int) -> Problems:
+    """Nine in ten digits below the top ones are zero."""
+    indices = drawing.indices(SET_START + drawing.count)
+    zero = below(drawing.draws(indices).several(0, 2 * length), SPARSE) > 0
+    zero[[length - 1, 2 * length - 1]] = False
+    return _zeroed(
+        "sparse", drawing, length, *(resize(z.movedim(0, -1), drawing.width) for z in zero.split(length))
+    )
+
+
+def _zeroed(name: str, drawing: Drawing, length: int, *zero: Tensor) -> Problems:
+    """Problems of B_n with zeros where these masks [M, N, W] say, one for both operands or one each."""
+    operands = drawing.operands(f"B{length}", drawing.indices(SET_START))
+    a, b = (digits.masked_fill(mask, 0) for digits, mask in zip(operands, (zero[0], zero[-1]), strict=True))
+    return Problems(f"D{length}:{name}", a, b, "sampled")
+
+
 SETS: dict[SetName, Callable[[Drawing, int], Problems]] = {
     "lopsided": lopsided,
     "carry": carry,
     "alternating": alternating,
+    "repeated": repeated,
+    "zeros": zeros,
+    "sparse": sparse,
 }
 
 

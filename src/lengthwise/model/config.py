@@ -8,7 +8,7 @@
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, model_validator
 
@@ -75,10 +75,16 @@ class ModelConfig(Config):
     """With place_attention: a softmax weight w becomes max(0, (1 + c) w - c) for this c, so that small weights
     count as zero (clipped softmax). 0 is plain softmax."""
 
-    start_near: bool = True
-    # Its flag is --model.no-start-near, which the words are for.
-    """With place_attention: initialise heads at random, instead of on near columns (in turn their own, one up, one
-    down, two up, and so on)."""
+    head_start: Literal["near", "far", "random"] = "near"
+    """With place_attention: where heads attend before training. near: in turn their own column, one up, one down,
+    two up, and so on; far: twelve columns further up than that, where nothing of use is; random: anywhere."""
+
+    frozen_attention: bool = False
+    """With place_attention: do not train where position-only heads attend; they stay where they start."""
+
+    null_key: bool = True
+    # Its flag is --model.no-null-key, which the words are for.
+    """With place_attention: leave out the null key, so that a head that finds no column attends to all digits."""
 
     token_heads: NonNegativeInt = 0
     """With place_attention: number of heads in each block that are content heads instead, which attend by content
@@ -100,6 +106,16 @@ class ModelConfig(Config):
     loops: Annotated[int, Field(ge=1, le=MAX_LAYERS)] = 1
     """Number of times the blocks are applied in turn, the embedded input added each time: a deeper model with the
     same parameters."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_earlier_versions(cls, content: Any) -> Any:
+        """Configs of version 0.1 say whether heads start near, and not where else."""
+        if not isinstance(content, dict) or "start_near" not in content:
+            return content
+        near = content["start_near"]
+        rest = {key: value for key, value in content.items() if key != "start_near"}
+        return {"head_start": "near" if near else "random", **rest}
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Self:

@@ -124,8 +124,8 @@ class GPT(nn.Module):
         self.encoding = find_encoding(encoding)(config, config.context or positions_count, init)
         self.encoding.check(positions_count)
         for module in self.modules():
-            if isinstance(module, PositionOnlyAttention) and config.start_near:
-                module.start_near(self.encoding)
+            if isinstance(module, PositionOnlyAttention) and config.head_start != "random":
+                module.start_heads(self.encoding)
 
     def forward(
         self,

@@ -88,3 +88,11 @@ class Embedding(nn.Module):
         members, rows, _ = self.weight.shape
         first_row = rows * torch.arange(members, device=ids.device).view(-1, *[1] * (ids.dim() - 1))
         return functional.embedding(ids + first_row, self.weight.flatten(0, 1))
+
+
+def freeze(module: nn.Module, name: str = "weight") -> None:
+    """Keep a parameter as it is: the state still holds it, and no optimizer sees it."""
+    parameter = getattr(module, name)
+    if parameter is not None:
+        delattr(module, name)
+        module.register_buffer(name, parameter.detach())

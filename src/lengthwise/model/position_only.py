@@ -18,6 +18,7 @@ Content heads, if the config asks for some, attend by tokens and know no positio
 Shapes: M members, B batch, H heads, T tokens of a pass, Q queries, K keys, D head width, C width.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -39,13 +40,16 @@ from lengthwise.model.attention import (
 )
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.dropout import Noise, drop
-from lengthwise.model.layers import Embedding, Initializer, Linear
+from lengthwise.model.layers import Embedding, Initializer, Linear, freeze
 from lengthwise.model.positions.encoding import Encoding, has_position
 from lengthwise.model.positions.rotary import turn
 from lengthwise.model.positions.table import TableEncoding, Waves
 
 MAX_ATTENTION_WEIGHTS = 1 << 25
 """Attention weights in memory at a time, where no gradient is needed."""
+
+FAR = 12
+"""Columns that heads start off the near ones, where the config asks for it: more than a sum ever needs."""
 
 UNUSED = 2
 """So many entries of queries and keys, the first, do not take part in scores, as in all models trained so far."""
@@ -64,17 +68,25 @@ class PositionOnlyAttention(nn.Module):
             self.token_qk = Linear(init, config.width, 2 * config.token_heads * head_width, bias=config.bias)
         self.out = Linear(init, config.width, config.width, bias=config.bias, std=config.residual_std)
         self.scale = query_scale(config, init)
+        if config.frozen_attention:
+            freeze(self.qk)
+            freeze(self, "scale")
 
     @torch.no_grad()
-    def start_near(self, encoding: Encoding) -> None:
-        """Start every head on a near column. Tokens without a position that read digits, as `=` of abacus does,
-        start as if they stood before the first column."""
+    def start_heads(self, encoding: Encoding) -> None:
+        """Start every head on a column. Tokens without a position that read digits, as `=` of abacus does, start
+        as if they stood before the first column."""
         encoding = _with_waves(encoding)
         assert encoding.waves is not None
         queries, keys = self.qk.weight.unflatten(-1, (2, self.config.position_heads, -1)).unbind(2)
         for kind in range(2):
             read = keys[:, kind if encoding.equals_has_position else 1]
-            queries[:, kind] = near_queries(read, encoding.waves)
+            queries[:, kind] = queries_to_columns(read, encoding.waves, self._start_columns())
+
+    def _start_columns(self) -> list[int]:
+        """How far below its own column each head looks: in turn there, one up, one down, two up, and so on."""
+        shift = FAR if self.config.head_start == "far" else 0
+        return [(h + 1) // 2 * (1 if h % 2 else -1) + shift for h in range(self.config.position_heads)]
 
     def forward(self, x: Tensor, run: Pass) -> Tensor:
         q, k, v = queries_keys_values(self._projected(x, run), run, self.config)
@@ -109,8 +121,9 @@ class PositionOnlyAttention(nn.Module):
         sees_positions = has_position(run.positions[..., -run.queries :])
         if not _with_waves(run.encoding).equals_has_position:
             sees_positions = torch.ones_like(sees_positions)
-        heads = PositionHeads(q, k, sees_positions, has_position(run.key_positions), self.config.attention_clip)
-        heads = heads.with_null_key()
+        heads = PositionHeads(
+            q, k, sees_positions, has_position(run.key_positions), self.config.attention_clip, self.config.null_key
+        ).with_null_key()
         if run.on_attention is not None:
             run.on_attention(AttentionHeads(q.shape[2], q.shape[-2], k.shape[-2], heads.weights))
         return clipped_attention(heads, v, run.noise_at(0))
@@ -138,6 +151,8 @@ class PositionHeads(NamedTuple):
     key_has_position: Tensor
     """bool [M or 1, B or 1, K] of the keys."""
     clip: float
+    null_key: bool = True
+    """Whether queries see the null key; if not, those alone that see nothing else."""
 
     def with_null_key(self) -> "PositionHeads":
         """One more key in front, seen by all queries that see positions. A query's score with it is one of its own
@@ -161,7 +176,10 @@ class PositionHeads(NamedTuple):
     def mask(self) -> Tensor:
         """bool [M or 1, B or 1, 1, Q, K]"""
         alike = self.sees_positions.unsqueeze(-1) == self.key_has_position.unsqueeze(-2)
-        return (alike & causal_mask(self.q, self.k)).unsqueeze(2)
+        seen = alike & causal_mask(self.q, self.k)
+        if not self.null_key:
+            seen = torch.cat([seen[..., :1] & ~seen[..., 1:].any(-1, keepdim=True), seen[..., 1:]], -1)
+        return seen.unsqueeze(2)
 
     def weights(self, first: int, last: int) -> Tensor:
         """As `AttentionHeads` gives them."""
@@ -204,11 +222,10 @@ def clipped(weights: Tensor, clip: float) -> Tensor:
     return functional.relu((1 + clip) * weights - clip)
 
 
-def near_queries(keys: Tensor, waves: Waves) -> Tensor:
-    """Queries [M, H, D] that match keys [M, H, D] in a near column: heads in turn in their own, one up, one down,
-    two up, and so on."""
-    columns = torch.tensor([(h + 1) // 2 * (1 if h % 2 else -1) for h in range(keys.shape[1])])
-    of_each_head = (part[:, 0].diagonal(dim1=1, dim2=2).mT for part in waves(columns.view(1, 1, -1)))
+def queries_to_columns(keys: Tensor, waves: Waves, columns: Sequence[int]) -> Tensor:
+    """Queries [M, H, D] that match keys [M, H, D] so many columns up from their own, for each head."""
+    turned = waves(torch.tensor(columns).view(1, 1, -1))
+    of_each_head = (part[:, 0].diagonal(dim1=1, dim2=2).mT for part in turned)
     return turn(keys, *of_each_head)
 
 

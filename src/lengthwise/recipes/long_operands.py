@@ -63,7 +63,7 @@ def position_only(
     return long_run("add", encoding, train, test, tuning, layout="level", row=row, **shape)
 
 
-def _coupled(setting: Setting, train: str, test: str, context: int) -> RunConfig:
+def coupled(setting: Setting, train: str, test: str, context: int) -> RunConfig:
     if setting.laptop:
         return position_only("coupled", "D1..6", "D6,D12,D24,D60,D120", LAPTOP_TUNING, width=128, context=132)
     return position_only("coupled", train, test, POSITION_ONLY_TUNING, width=256, context=context)
@@ -71,13 +71,13 @@ def _coupled(setting: Setting, train: str, test: str, context: int) -> RunConfig
 
 def coupled_1000_rows(setting: Setting) -> Rows:
     """Real decoding of some problems stands beside one pass over all."""
-    run = _coupled(setting, "D1..20", "D20,D50,D100,D200,D500,D1000", context=1_032)
+    run = coupled(setting, "D1..20", "D20,D50,D100,D200,D500,D1000", context=1_032)
     return {"coupled-1000": run.changed(evaluation={"sets": SETS, "decoded": 100, "anatomy": 200})}
 
 
 def coupled_200_rows(setting: Setting) -> Rows:
     """Position coupling's own setting: 1 to 30 digits in training, up to 200 in testing."""
-    run = _coupled(setting, "D1..30", "D30,D50,D100,D150,D200", context=402)
+    run = coupled(setting, "D1..30", "D30,D50,D100,D150,D200", context=402)
     return {"coupled-200": run.changed(evaluation={"sets": SETS})}
 
 

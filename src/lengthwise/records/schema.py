@@ -34,6 +34,8 @@ class Record(BaseModel):
                | is sampled these are drawn apart, with every chain that occurs alike (evaluation/strata.py)
     steps:sums, steps:carries, steps:answer | problems of a layout with intermediate steps whose every raw sum,
                | carry or answer digit is right, given what truly stands before it (evaluation/steps.py)
+    after_change | sums of which one answer digit was replaced before the model read it: the next digit is the one
+               | that the reference says, `local` or `truth` (evaluation/probes.py)
     pair:20:3  | exact, of problems whose operands a and b have 20 and 3 digits; the domain is that of the longer
     first_wrong_tenth:3, wrong_end | wrong answers, which are the total, whose first wrong token is a digit in the
                | third tenth of the answer as written, or no digit of it (evaluation/anatomy.py)

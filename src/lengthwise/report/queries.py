@@ -216,9 +216,9 @@ def grouped(views: Iterable[RunView], label: Callable[[RunView], str]) -> dict[s
     return {name: Seeds(tuple(group)) for name, group in groups.items()}
 
 
-def having(groups: Mapping[str, Seeds], kind: str, mode: str = "forced") -> dict[str, Seeds]:
+def having(groups: Mapping[str, Seeds], kind: str, **what: Any) -> dict[str, Seeds]:
     """Those that have records of a kind."""
-    return {name: seeds for name, seeds in groups.items() if not seeds.records(kind, mode=mode).is_empty()}
+    return {name: seeds for name, seeds in groups.items() if not seeds.records(kind, **what).is_empty()}
 
 
 def row_label(view: RunView) -> str:

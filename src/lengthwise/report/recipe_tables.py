@@ -19,6 +19,7 @@ from lengthwise.report.formats import TextTable, text_table
 from lengthwise.report.queries import THEORY, Point, Seeds, latest, rows_of
 from lengthwise.report.tables import short_percent
 from lengthwise.report.words import OPERATION_WORDS
+from lengthwise.theory.encodings import layout_facts
 
 STEPS = ("sums", "carries", "answer")
 PLAIN, DECODED = "random", "random, decoded"
@@ -163,6 +164,51 @@ def by_length(collection: Collection, recipe: Recipe) -> TextTable | None:
         for line in table.rename({"train": "trained on"}).to_dicts()
     ]
     return text_table(f"{recipe.name}: right answers (%) by digits of the longer operand", lines, words=3)
+
+
+def ladder(collection: Collection, recipe: Recipe) -> TextTable | None:
+    """A line for each change to the recipe: right sums by length, and the worst of all lengths and sets."""
+    lines = [
+        {
+            "change": ingredient(seeds.first),
+            **{str(test): seeds.exact_match(test) for test in seeds.first.tests},
+            "lowest": short_percent(100 * min(seeds.at_end()["share"].to_list())),
+        }
+        for seeds in rows_of(recipe, collection).values()
+    ]
+    return text_table("What each ingredient is worth", lines)
+
+
+def ingredient(view: RunView) -> str:
+    """What a row of the ladder changes, in words: its name without that of the recipe."""
+    return view.row.partition("-")[2].replace("-", " ")
+
+
+def carry_reading(collection: Collection, recipe: Recipe) -> TextTable | None:
+    lines = [_carry(seeds) for seeds in rows_of(recipe, collection).values()]
+    return text_table("Where a carry comes from", lines, words=2)
+
+
+def _carry(seeds: Seeds) -> dict[str, object]:
+    spec = seeds.first.spec
+    return {
+        "encoding": spec.positions,
+        "written": "lowest digit first" if layout_facts(spec.layout).lowest_first else "highest digit first",
+        "learned": seeds.learned,
+        "longer sums right": seeds.beyond(),
+        "seen chains right": _share(seeds, chains_seen),
+        "longer chains right": _share(seeds, chains_unseen),
+        "follows the digit read": next_digit(seeds, "local"),
+        "follows the operands": next_digit(seeds, TRUTH),
+    }
+
+
+def next_digit(seeds: Seeds, reference: str) -> Point | None:
+    """How often the digit after a replaced one is what the reference says, over all longer lengths."""
+    longer = [str(domain) for domain in seeds.first.spec.longer()]
+    found = seeds.at_end("after_change", reference=reference).filter(pl.col("domain").is_in(longer))
+    shares = found.group_by("run").agg(pl.col("share").mean())["share"].to_list()
+    return Point.of([100 * share for share in shares]) if shares else None
 
 
 def row_verdicts(collection: Collection, recipe: Recipe) -> TextTable | None:

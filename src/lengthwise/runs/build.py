@@ -107,6 +107,7 @@ def training_data(stack: Stack, rows: int) -> TrainingData:
     config = stack.config
     layout = training_layout(config, stack.layout)
     there = position_rows(config, positions_needed(config, stack.layout))
+    needed = _positions_of(config, layout, row_length(layout, config.data))
     return TrainingData(
         [Stream(c.seed, c.spec.train) for c in stack.configs],
         [c.spec.task for c in stack.configs],
@@ -114,7 +115,7 @@ def training_data(stack: Stack, rows: int) -> TrainingData:
         stack.encoding,
         config=config.data,
         batch=rows,
-        offsets=stack.encoding.offsets(there, _positions_of(config, layout, row_length(layout, config.data))),
+        offsets=stack.encoding.offsets(there, needed) if config.data.offsets else 1,
         device=stack.device,
     )
 

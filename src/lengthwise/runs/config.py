@@ -42,7 +42,7 @@ class RunConfig(Config):
     randomized:NAME for one that is numbered by index (docs/encodings.md)."""
 
     layout: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint=DEFAULT_LAYOUT)] = None
-    """How a problem becomes tokens: padded, aligned, reversed, level, plain, scratchpad."""
+    """How a problem becomes tokens: padded, aligned, descending, reversed, level, plain, scratchpad."""
 
     base: int = 10
     """Number base, 2 to 36."""

@@ -12,7 +12,7 @@ from lengthwise.errors import InputError
 from lengthwise.evaluation.anatomy import measure_anatomy
 from lengthwise.evaluation.decode import decode, split_failures
 from lengthwise.evaluation.measure import Row, measure, measure_candidates, measure_decoded, measure_steps
-from lengthwise.evaluation.probes import measure_dependence, measure_dynamics
+from lengthwise.evaluation.probes import measure_changed, measure_dependence, measure_dynamics
 from lengthwise.evaluation.problems import Member, Pair, Problems, given_problems, test_problems
 from lengthwise.evaluation.strata import Strata, chain_strata, measure_strata, pair_strata, set_strata
 from lengthwise.evaluation.text import Answered, Found, Prompts, TextModel, ask, find_functions, text_records
@@ -62,6 +62,10 @@ def _after_training(stack: Stack, members: Sequence[Member], rows: Sequence[Row]
         records += assess_dependence(stack, members)
     records += measure_strata(stack, members, _strata(stack, rows, candidates))
     records += measure_candidates(stack, members, rows, candidates)
+    if config.changed_digits:
+        drawing = stack.drawing(config.changed_digits)
+        longer_than_one = [domain for domain in stack.config.spec.tests if domain.length > 1]
+        records += [r for domain in longer_than_one for r in measure_changed(stack, members, drawing, domain)]
     if layout_facts(stack.config.spec.layout).with_steps:
         records += measure_steps(stack, members, rows)
     if config.decoded:

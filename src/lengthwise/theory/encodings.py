@@ -17,14 +17,19 @@ class LayoutFacts(NamedTuple):
     """When a digit of the answer is written, its significance is known."""
     levels_answers: bool = False
     """Answers are as wide as the widest that their task has for such operands."""
+    digits_aligned: bool = False
+    """Digit i of a, b and c stand at the same distances for every i."""
+    lowest_first: bool = True
+    """Answers are written from the lowest digit on, so that each carry can be read off the digit before."""
 
 
 LAYOUT_FACTS: dict[str, LayoutFacts] = {
     "padded": LayoutFacts(fixed_width=True),
-    "aligned": LayoutFacts(fixed_width=True),
+    "aligned": LayoutFacts(fixed_width=True, digits_aligned=True),
+    "descending": LayoutFacts(fixed_width=True, digits_aligned=True, lowest_first=False),
     "reversed": LayoutFacts(fixed_width=False),
     "level": LayoutFacts(fixed_width=False, levels_answers=True),
-    "plain": LayoutFacts(fixed_width=False, tells_significance=False),
+    "plain": LayoutFacts(fixed_width=False, tells_significance=False, lowest_first=False),
     "scratchpad": LayoutFacts(fixed_width=True, with_steps=True, modular=False),
 }
 

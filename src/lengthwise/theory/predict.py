@@ -156,7 +156,7 @@ def predict_case(case: Case, asked: Hypothesis | None = None) -> Prediction:
         unseen=_unseen(case),
         alternatives=tuple(
             Alternative(other, premise, accuracy(case.task, other, case.test))
-            for other, premise in rule.alternatives.items()
+            for other, premise in rule.alternatives(case).items()
         ),
     )
 

@@ -10,7 +10,7 @@ Arithmetic Reasoning Tasks", ACL 2025.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
@@ -77,7 +77,7 @@ class Case:
     @property
     def digits_stand_alike(self) -> bool:
         """Digit i of a, b and c are in the same relation for every i: the premise of relative positions."""
-        return encoding_facts(self.encoding).couples_digits or self.layout == "aligned"
+        return encoding_facts(self.encoding).couples_digits or layout_facts(self.layout).digits_aligned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +92,7 @@ class Rule:
     hypothesis: Callable[[Case], Hypothesis | None] = lambda case: None
     generalizes: bool | None = None
     within_theorem: Callable[[Case], bool] = lambda case: False
-    alternatives: Mapping[Hypothesis, str] = field(default_factory=dict[Hypothesis, str])
+    alternatives: Callable[[Case], Mapping[Hypothesis, str]] = lambda case: {}
     """Other functions that fit the training data, each with the premise under which a model computes it."""
 
 
@@ -103,6 +103,11 @@ def _long_enough(case: Case) -> bool:
 def _truncated(case: Case) -> Hypothesis:
     return Hypothesis("truncated", case.n)
 
+
+LOCAL_PREMISE = (
+    "the model reads the carry off the digit it has just written (one left the column below exactly if its digits "
+    "sum to more than that digit), so two columns are enough at every length; the training data fit both rules"
+)
 
 # The first row that applies decides. Theorem numbers are the paper's.
 RULES: tuple[Rule, ...] = (
@@ -178,13 +183,7 @@ RULES: tuple[Rule, ...] = (
             f"Theorem 3: with relative positions every digit is computed as position {c.n + 1} was in "
             f"training, from its own column and the {c.n} below it; longer carry chains are lost"
         ),
-        alternatives={
-            LOCAL: (
-                "the model reads the carry off the digit it has just written (one left the column below exactly "
-                "if its digits sum to more than that digit), so two columns are enough at every length; the "
-                "training data fit both rules"
-            )
-        },
+        alternatives=lambda c: {LOCAL: LOCAL_PREMISE} if layout_facts(c.layout).lowest_first else {},
     ),
     Rule(
         applies=lambda c: c.family == RELATIVE and not c.upward,

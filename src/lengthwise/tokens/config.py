@@ -52,6 +52,11 @@ class DataConfig(Config):
     """What a training row holds: one problem, padded to the longest, or problems one after another without
     padding, the last one cut where the row ends. Evaluation always has one problem per row."""
 
+    offsets: bool = True
+    # Its flag is --data.no-offsets, which the words are for.
+    """Number every training problem as evaluation does, instead of from a random position on (encodings abacus and
+    coupled)."""
+
     row_tokens: Count | None = None
     """Tokens of a row where problems are concatenated; by default four times the longest problem's."""
 

@@ -22,7 +22,8 @@ from lengthwise.report.queries import (
     encoding_name,
     grouped,
 )
-from lengthwise.report.recipe_tables import candidates, dropout_and_decay, modulus_words
+from lengthwise.report.recipe_tables import candidates, dropout_and_decay, ingredient, modulus_words
+from lengthwise.report.tables import short_percent
 
 SHOWN_CANDIDATES = 3
 """Of each encoding, so many of the best."""
@@ -60,7 +61,17 @@ def _thin_ticks(axes: Axes) -> None:
 
 
 def regularization(views: Sequence[RunView]) -> Figure | None:
-    """A grid for each task: agreement with theory's function on lengths beyond training; a star marks what was not
+    """A grid for each task."""
+    return _regularized(grouped(views, _task_and_domain))
+
+
+def unseen_digits(views: Sequence[RunView]) -> Figure | None:
+    """A grid for each size of position embeddings."""
+    return _regularized(grouped(views, lambda view: f"positions of {view.config['model']['position_std']:g}"))
+
+
+def _regularized(groups: Mapping[str, Seeds]) -> Figure | None:
+    """Agreement with theory's function on lengths beyond training, by decay and dropout; a star marks what was not
     learned."""
 
     def paint(axes: Axes, runs: Seeds) -> None:
@@ -72,7 +83,6 @@ def regularization(views: Sequence[RunView]) -> Figure | None:
         decays, dropouts = (sorted({place[k] for place in cells}) for k in (0, 1))
         heat_map(axes, found, decays, dropouts, texts=texts, upward=True)
 
-    groups = grouped(views, _task_and_domain)
     return small_multiples(groups, paint, x="dropout", y="weight decay", height=1.7, scale="agreement (%)")
 
 
@@ -104,6 +114,21 @@ def _shown(columns: Mapping[str, Mapping[str, Point]]) -> list[str]:
     best = {TRUTH, *(name for points in columns.values() for name in [*points][:SHOWN_CANDIDATES])}
     highest = {name: max(points[name].mean for points in columns.values() if name in points) for name in best}
     return sorted(best, key=lambda name: (-highest[name], name))
+
+
+def ladder(views: Sequence[RunView]) -> Figure | None:
+    """Changes to a recipe by lengths: right answers in the worst seed."""
+    rows = grouped(views, ingredient)
+    lows = {(name, n): own.low for name, seeds in rows.items() for n, own in seeds.by_length().items()}
+    lengths = sorted({n for _, n in lows})
+
+    def paint(axes: Axes, cells: Mapping[tuple[str, int], float]) -> None:
+        texts = {place: short_percent(value) for place, value in cells.items()}
+        heat_map(axes, cells, list(rows), lengths, texts=texts)
+
+    panels = {"right sums by number of digits, worst seed": lows} if lows else {}
+    height = 0.5 + 0.22 * len(rows)
+    return small_multiples(panels, paint, height=height, share=(False, False), scale="right answers (%)")
 
 
 def encodings_by_task(views: Sequence[RunView]) -> Figure | None:

@@ -1,6 +1,6 @@
 """Figures by length, after training: accuracy beside predictions, relative positions, and far beyond training."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from textwrap import fill
 from typing import Any
 
@@ -41,6 +41,7 @@ from lengthwise.report.queries import (
     single_lengths,
     spread,
 )
+from lengthwise.report.recipe_tables import next_digit
 from lengthwise.theory.accuracy import accuracy
 from lengthwise.theory.carries import digit_share
 from lengthwise.theory.encodings import layout_facts
@@ -57,7 +58,10 @@ WINDOWS: dict[str, tuple[str, str]] = {
 }
 """Lines that mostly lie on each other: each can be seen through the gaps of the next."""
 
-KINDS = {"random operands": "", "lopsided": "lopsided", "carry": "carry", "alternating": "alternating"}
+KINDS = {
+    "random operands": "",
+    **{name: name for name in ("lopsided", "carry", "alternating", "repeated", "zeros", "sparse")},
+}
 """Of problems, and the names of their special sets."""
 NAME_WIDTH = 18
 """Characters of a line: the name of an encoding that is longer goes on below, and leaves the panels their room."""
@@ -159,6 +163,28 @@ def sums_by_chain(views: Sequence[RunView]) -> Figure | None:
     return small_multiples(groups, paint, x=x, y=RIGHT, legend="top")
 
 
+def carry_reading(views: Sequence[RunView]) -> Figure | None:
+    """Bars for each encoding: how often the digit after a replaced one follows it, and how often the operands."""
+    groups = having(grouped(views, encoding_name), "after_change", reference="local")
+
+    def paint(axes: Axes, shown: Mapping[str, Seeds]) -> None:
+        names, left = list(shown), [0.0] * len(shown)
+        for reference, label, colour in (
+            ("local", "follows the digit that was read", COLOURS[0]),
+            (TRUTH, "follows the operands", COLOURS[1]),
+        ):
+            points = [next_digit(seeds, reference) for seeds in shown.values()]
+            widths = [0.0 if own is None else own.mean for own in points]
+            axes.barh(names, widths, left=left, color=colour, label=label)
+            left = [x + width for x, width in zip(left, widths, strict=True)]
+        axes.invert_yaxis()
+        axes.set_xlim(0, 100)
+
+    panels = {"the next digit of longer sums": groups} if groups else {}
+    x, height = "of digits after a replaced one (%)", 0.6 + 0.22 * len(groups)
+    return small_multiples(panels, paint, x=x, height=height, limits=None, legend="top")
+
+
 def five_to_twenty(views: Sequence[RunView]) -> Figure | None:
     """A panel for each encoding: right sums by length, a line for each training set."""
     looks = _looks(views, ((COLOURS[0], "-"), (COLOURS[1], "--")))
@@ -194,7 +220,9 @@ def _by_encoding(views: Sequence[RunView], look: Callable[[RunView], tuple[str, 
 
 
 def _encoding_and_domain(view: RunView) -> str:
-    return f"{encoding_name(view)}, {view.train}"
+    """And the order of writing, where it is not the usual one."""
+    order = "" if layout_facts(view.layout).lowest_first else ", highest first"
+    return f"{encoding_name(view)}, {view.train}{order}"
 
 
 # Far beyond training -------------------------------------------------------------------------------------------

@@ -187,7 +187,7 @@ def r2_curve(seeds: Seeds, digit: int) -> Points:
 def _with_dynamics(views: Sequence[RunView]) -> tuple[dict[str, Seeds], list[int]]:
     """Training sets whose digits were explained, and digits up to where the longest trained sums reach: above, a
     trained model writes a constant."""
-    groups = having(by_training_set(views), "r2", "decoded")
+    groups = having(by_training_set(views), "r2", mode="decoded")
     longest = 1 + max((seeds.first.train.length for seeds in groups.values()), default=0)
     measured = {digit for seeds in groups.values() for digit in seeds.numbers("r2", mode="decoded")}
     return groups, sorted(digit for digit in measured if digit <= longest)

@@ -7,6 +7,7 @@
 ...     print(f"{name:10} {layout.render(ids[0])}")
 padded     [bos]012+345=7530;[eos]
 aligned    [bos]210+543=7530;[eos]
+descending [bos]012+345=0357;[eos]
 reversed   [bos]21+543=753;[eos]
 level      [bos]210+543=7530;[eos]
 plain      [bos]12+345=357;[eos]
@@ -22,13 +23,14 @@ from collections.abc import Callable
 
 from lengthwise.arithmetic import Task
 from lengthwise.errors import InputError
-from lengthwise.tokens.layouts.fixed_width import aligned, padded, scratchpad
+from lengthwise.tokens.layouts.fixed_width import aligned, descending, padded, scratchpad
 from lengthwise.tokens.layouts.layout import Layout
 from lengthwise.tokens.layouts.natural_length import all_reversed, level, plain
 
 LAYOUTS: dict[str, Callable[[Task, int, int], Layout]] = {
     "padded": padded,
     "aligned": aligned,
+    "descending": descending,
     "reversed": all_reversed,
     "level": level,
     "plain": plain,

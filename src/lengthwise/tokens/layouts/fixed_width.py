@@ -58,6 +58,15 @@ def aligned(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
     return FixedWidth(task, operand_width, answer_width, problem(operand_width, number(C, answer_width)))
 
 
+def descending(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
+    """Every number from its highest digit on: `12+345=357` is written `012+345=0357`.
+
+    Digits stand at constant distances as in `aligned`, but no carry can be read off the answer's digits so far.
+    """
+    answer = number(C, answer_width, natural=True)
+    return FixedWidth(task, operand_width, answer_width, problem(operand_width, answer, natural=True))
+
+
 def scratchpad(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
     """The paper's chain: before the answer come, column by column, the raw sum of the column and its carry.
 

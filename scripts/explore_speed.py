@@ -1,5 +1,4 @@
-"""How fast lengthwise explore is here: until a first prediction is visible, for each prediction after it, and the
-list of the repository's packed runs.
+"""How fast lengthwise explore is here: a first prediction on a page, those after it, and the list of packed runs.
 
 Needs Chromium (scripts/install_chromium.sh). docs/explorer.md shows what it printed.
 """

@@ -86,7 +86,8 @@ export class AnswerSheet {
     const order = this.problem.last_digit_first
       ? "The model writes the last digit first."
       : "The model writes the first digit first.";
-    return `${this.theoryInWords()}${order} The bar under a digit is its probability. Point at a digit, or use the arrow keys, to see where it comes from.`;
+    const hint = "Point at a digit, or use the arrow keys, to see where it comes from.";
+    return `${this.theoryInWords()}${order} The bar under a digit is its probability. ${hint}`;
   }
 
   begin(problem) {

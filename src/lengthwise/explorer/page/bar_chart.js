@@ -81,7 +81,10 @@ function picture(rows, trained, width, readout) {
       ),
     );
   svg.append(s("text", { class: "axis-title", x: 0, y: 14 }, bars.title));
-  svg.append(s("text", { class: "axis-title", x: LEFT + (width - LEFT) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, names(rows).axis));
+  const middle = LEFT + (width - LEFT) / 2;
+  svg.append(
+    s("text", { class: "axis-title", x: middle, y: HEIGHT - 6, "text-anchor": "middle" }, names(rows).axis),
+  );
   for (const [mark, text] of bars.marks) {
     svg.append(s("line", { class: mark ? "grid" : "axis", x1: LEFT, x2: width - 6, y1: y(mark), y2: y(mark) }));
     svg.append(s("text", { x: LEFT - 8, y: y(mark) + 4, "text-anchor": "end" }, text));

@@ -16,7 +16,8 @@ export function columnsThatFit(place, rows) {
   const count = (kind, label) => {
     const probe = sum([rows.map((r) => row(r[label], plain("0".repeat(11))))], kind);
     place.append(probe);
-    const [first, second, ...others] = [...$(".digit", probe).parentElement.children].map((cell) => cell.getBoundingClientRect().x);
+    const cells = [...$(".digit", probe).parentElement.children];
+    const [first, second, ...others] = cells.map((cell) => cell.getBoundingClientRect().x);
     const space = place.clientWidth - $("th", probe).getBoundingClientRect().width;
     const column = kind === "long dense" ? others[0] - second : second - first,
       ten = others.at(-1) - first;

@@ -19,7 +19,11 @@ export const allDomains = (some) => [...new Set(some.flatMap((run) => domains(ru
 export function accuracyCard(some, domain, choose) {
   const measured = allDomains(some);
   const body = measured.length
-    ? [h("div", { class: "bar-tools" }, domainChoice(some, measured, domain, choose), scaleChoice(() => choose(domain))), ...lacking(some, domain), ...accuracyCurves(some, measured, domain)]
+    ? [
+        h("div", { class: "bar-tools" }, domainChoice(some, measured, domain, choose), scaleChoice(() => choose(domain))),
+        ...lacking(some, domain),
+        ...accuracyCurves(some, measured, domain),
+      ]
     : [h("p", { class: "note" }, "Nothing measured yet.")];
   return h("section", { class: "card" }, h("h2", {}, "Accuracy during training"), body);
 }

@@ -55,7 +55,13 @@ export class Inside {
       h(
         "div",
         { class: "alternatives" },
-        h("p", { "aria-live": "polite" }, "The digit ", h("strong", {}, token.text), ` was the likeliest: ${likely.join(", ")}.`),
+        h(
+          "p",
+          { "aria-live": "polite" },
+          "The digit ",
+          h("strong", {}, token.text),
+          ` was the likeliest: ${likely.join(", ")}.`,
+        ),
         this.neighbour("‹", "The digit to the left", -1),
         this.neighbour("›", "The digit to the right", 1),
       ),
@@ -70,8 +76,9 @@ export class Inside {
 
   neighbour(text, label, step) {
     const index = this.sheet?.beside(this.chosen, step);
-    const go = () => this.show(index);
-    return h("button", { type: "button", class: "small", "aria-label": label, disabled: index === undefined, onclick: go }, text);
+    const onclick = () => this.show(index),
+      disabled = index === undefined;
+    return h("button", { type: "button", class: "small", "aria-label": label, disabled, onclick }, text);
   }
 
   dependencePart() {

@@ -106,7 +106,10 @@ function picture(lines, steps, { log, title }, width, at) {
     );
   }
   svg.append(s("text", { class: "axis-title", x: 0, y: 14 }, title));
-  svg.append(s("text", { class: "axis-title", x: (LEFT + width - RIGHT) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, "training steps"));
+  const middle = (LEFT + width - RIGHT) / 2;
+  svg.append(
+    s("text", { class: "axis-title", x: middle, y: HEIGHT - 6, "text-anchor": "middle" }, "training steps"),
+  );
   for (const step of [0, last / 2, last])
     svg.append(
       s(

@@ -142,7 +142,8 @@ export class RunList {
     if (!this.runs.length) return [];
     const found = this.found(),
       total = this.runs.length + this.leftOut;
-    const shown = `${found.length < total ? `${number(found.length)} of ` : ""}${many(total, "run")}, ${many(questions.length, "question")}`;
+    const some = found.length < total ? `${number(found.length)} of ` : "";
+    const shown = `${some}${many(total, "run")}, ${many(questions.length, "question")}`;
     const left = this.runs.filter((run) => !run.error && !words.has(run.name)).length;
     return [
       h("span", {}, shown, left ? `; ${number(left)} not judged yet` : ""),
@@ -170,7 +171,14 @@ export class RunList {
 
   broken(members) {
     const lines = () =>
-      members.map((run) => h("div", { class: "setting" }, h("p", { class: "name" }, ...breakable(run.name)), problem(run)));
+      members.map((run) =>
+        h(
+          "div",
+          { class: "setting" },
+          h("p", { class: "name" }, ...breakable(run.name)),
+          h("p", { class: "problem" }, run.error),
+        ),
+      );
     return this.folded(BROKEN, h("summary", {}, h("span", { class: "asked" }, `${members.length} ${BROKEN}`)), lines);
   }
 
@@ -224,6 +232,7 @@ export class RunList {
     const [kind, status] = statusOf(run),
       word = verdictOf(run);
     const [signKind, sign] = VERDICTS[word] ?? ["", ""];
+    const others = [...this.chosen].filter((name) => name !== run.name);
     return h(
       "label",
       { class: isShort ? "run-item seed" : "run-item" },
@@ -232,8 +241,7 @@ export class RunList {
         value: run.name,
         "aria-label": [run.name, `seed ${run.seed}`, status, word ?? ""].filter(Boolean).join(", "),
         checked: this.chosen.has(run.name),
-        onchange: (event) =>
-          this.pick(event.target.checked ? [...this.chosen, run.name] : [...this.chosen].filter((name) => name !== run.name)),
+        onchange: (event) => this.pick(event.target.checked ? [...others, run.name] : others),
       }),
       h("span", { class: "name", title: run.name }, ...(isShort ? [`seed ${run.seed}`] : breakable(lastPart(run.name)))),
       run.status === "done"
@@ -244,7 +252,8 @@ export class RunList {
 
   only(names) {
     const label = names.length > 1 ? `only these ${names.length}` : "only this";
-    return h("button", { type: "button", class: "small", value: `only ${names[0]}`, onclick: () => this.pick(names) }, label);
+    const onclick = () => this.pick(names);
+    return h("button", { type: "button", class: "small", value: `only ${names[0]}`, onclick }, label);
   }
 }
 
@@ -252,11 +261,11 @@ const number = (count) => count.toLocaleString("en");
 const many = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
 const natural = (one, other) => one.localeCompare(other, "en", { numeric: true });
 const root = (name) => name.split("/")[0];
-const problem = (run) => h("p", { class: "problem" }, run.error);
 
 // Every word that is searched for must occur somewhere, and every filter that is set must hold.
 function matches(run, { search = "", ...filters }) {
-  const text = `${run.name} ${run.error ?? question(run)} ${run.setting} ${run.recipes.join(" ")} seed ${run.seed}`.toLowerCase();
+  const told = [run.name, run.error ?? question(run), run.setting, ...run.recipes, `seed ${run.seed}`];
+  const text = told.join(" ").toLowerCase();
   return (
     search.toLowerCase().split(/\s+/).every((word) => text.includes(word)) &&
     Object.entries(filters).every(([name, value]) => !run.error && FILTERS[name](run).includes(value))
@@ -267,9 +276,15 @@ function tally(members) {
   const unfinished = Map.groupBy(members.filter((run) => run.status !== "done"), (run) => statusOf(run)[1]);
   const judged = Object.entries(VERDICTS).flatMap(([word, [kind, sign, verb]]) => {
     const count = members.filter((run) => words.get(run.name) === word).length;
-    return count ? [h("span", { class: `sign ${kind}`, title: `${count} ${verb}`, role: "img", "aria-label": `${count} ${verb}` }, `${sign} ${count}`)] : [];
+    const told = `${count} ${verb}`;
+    return count
+      ? [h("span", { class: `sign ${kind}`, title: told, role: "img", "aria-label": told }, `${sign} ${count}`)]
+      : [];
   });
-  return [...[...unfinished].map(([status, some]) => h("span", { class: "pill wait" }, `${some.length} ${status}`)), ...judged];
+  const others = [...unfinished].map(([status, some]) =>
+    h("span", { class: "pill wait" }, `${some.length} ${status}`),
+  );
+  return [...others, ...judged];
 }
 
 function nothing() {

@@ -28,7 +28,8 @@ function verdictTable(members) {
       h("td", {}, first.hypothesis ?? "–"),
     );
   });
-  const seeds = judged.length > 1 ? `, ${judged.length} seeds: mean (lowest to highest)` : `: ${lastPart(members[0].name)}`;
+  const seeds =
+    judged.length > 1 ? `, ${judged.length} seeds: mean (lowest to highest)` : `: ${lastPart(members[0].name)}`;
   const name = `${asked}${seeds}`;
   const head = ["test on", "verdict", "predicted %", "right %", "as predicted %", "should compute"].map((text) =>
     h("th", { scope: "col" }, text),

@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Set up again only when the list of dependencies changes.
 STAMP := .venv/.installed
 
-.PHONY: setup demo test gpu-test lint format results
+.PHONY: setup demo test gpu-test lint format results docs
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
@@ -18,6 +18,10 @@ demo: setup
 
 results: setup
 	$(BIN)/python scripts/write_results.py
+
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "build/site/index.html; to search it, serve it: $(BIN)/python -m http.server --directory build/site"
 
 test: setup
 	scripts/install_chromium.sh

@@ -12,20 +12,23 @@ PAGE = ROOT / "docs" / "map.md"
 HEAD = """# Map
 
 Every file, with what it is for: the first line of its docstring. `scripts/write_map.py` writes this page; the
-README has a line for each folder.
-
+README has a line for each folder. Names below `src/lengthwise` are short.
 """
+TABLE = "| file | what it is for |\n|---|---|\n"
+TITLES = {".": "At the top"}
 
 LINES = {
     "CHANGELOG.md": "What changed, version by version.",
     "CITATION.cff": "How to cite lengthwise, and the paper it makes runnable.",
     "CONTRIBUTING.md": "How to work on lengthwise.",
     "LICENSE": "MIT.",
-    "Makefile": "demo, test, lint, results: each sets up .venv by itself.",
+    "Makefile": "demo, test, lint, results, docs: each sets up .venv by itself.",
     "constraints.txt": "The version of every direct dependency that the tests pass with.",
+    "mkdocs.yml": "The documentation as a site: its pages, look and checks.",
     "pyproject.toml": "The package, its extras, and the tools' settings.",
     "docs/add-a-layout.md": "A layout of your own, step by step.",
     "docs/add-an-encoding.md": "A positional encoding of your own, step by step.",
+    "docs/api.md": "The Python API, from docstrings: functions, records, what an encoding or a layout is.",
     "docs/architecture.md": "How the parts fit together, and who may import whom.",
     "docs/encodings.md": "Every positional encoding in a formula and a picture.",
     "docs/explorer.md": "lengthwise explore: what its page shows, its API, its bounds.",
@@ -33,7 +36,7 @@ LINES = {
     "docs/log.md": "What was tried and what it gave, by date.",
     "docs/map.md": "This page.",
     "docs/performance.md": "What was measured, what each change gave, what the floor is.",
-    "docs/prior.md": "What of generalizing to long operands is learned and what is built in: the experiments that tell.",
+    "docs/prior.md": "How much of generalizing to long operands is learned, how much built in: what tells.",
     "docs/protocol.md": "How the paper's rows are tuned and reported: seeds, rules, every setting that was tried.",
     "docs/relative.md": "Encodings and relative positions: what is run, how, and what each verdict means.",
     "docs/reliability.md": "What is promised when something goes wrong, how it is tested, and what was measured.",
@@ -69,9 +72,14 @@ def line(name: str) -> str:
 
 
 def page() -> str:
-    names = files()
-    width = max(map(len, names))
-    return HEAD + "```\n" + "".join(f"{name:<{width}}  {line(name)}\n" for name in names) + "```\n"
+    """A table for each folder; files of the package go without `src/lengthwise/`."""
+    folders: dict[str, list[str]] = {}
+    for name in files():
+        short = name.removeprefix("src/lengthwise/")
+        text = line(name).replace("|", "\\|")
+        folders.setdefault(str(Path(name).parent), []).append(f"| `{short}` | {text} |\n")
+    tables = (f"\n## {TITLES.get(folder, folder)}\n\n{TABLE}{''.join(rows)}" for folder, rows in folders.items())
+    return HEAD + "".join(tables)
 
 
 if __name__ == "__main__":

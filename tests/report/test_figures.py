@@ -19,7 +19,7 @@ from lengthwise.model.config import SIZES
 from lengthwise.records.verdicts import clopper_pearson
 from lengthwise.records.view import RunView
 from lengthwise.report.figures import FIGURES, draw, save
-from lengthwise.report.figures.style import COLOURS, GREY
+from lengthwise.report.figures.style import BLACK, COLOURS, GREY
 from lengthwise.report.figures.training import NAMES, correlations
 from lengthwise.report.queries import THEORY, Seeds
 from lengthwise.theory.carries import r2_ceiling
@@ -318,7 +318,7 @@ def test_counterexample_shows_the_digit_above_and_what_always_one_gives(tmp_path
     ]
     figure = draw(FIGURES["counterexample"], views)
     single = panel(figure, "digit 5 of the answer alone")
-    ((*shorter, fourth, fifth, sixth),) = lines(single, GREY)
+    ((*shorter, fourth, fifth, sixth),) = lines(single, BLACK)
     assert shorter == [0, 0, 0] and sixth == 10
     assert fourth == pytest.approx(100 * Fraction(45 * 2000 + 10 * 999, 99 * 2000)), "a carry out of D4"
     assert fifth < 10 < fourth

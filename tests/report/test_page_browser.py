@@ -1,10 +1,12 @@
 """The report in a real browser: offline, quiet, drawn, on phone and desktop, light and dark, and on paper."""
 
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from browser import DESKTOP, PHONE, chromium, overflows, picture, slides_by_itself, until, watch
-from synthetic_runs import synthetic_run
+from synthetic_runs import rising, synthetic_run
 
 from lengthwise.report.page import Report
 
@@ -33,10 +35,14 @@ def report(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def long_report(tmp_path_factory) -> Path:
-    """More questions than are shown unfolded."""
+    """More questions than are shown unfolded; one model has learned its task, the others have not."""
     folder = tmp_path_factory.mktemp("long")
     for modulus in range(2, 8):
-        synthetic_run(folder, {"task": f"add%{modulus}", "train": "D2", "test": "D1..3"}, name=f"p{modulus}")
+        config, learned = (
+            {"task": f"add%{modulus}", "train": "D2", "test": "D1..3"},
+            rising(0 if modulus == 2 else 150),
+        )
+        synthetic_run(folder, config, name=f"p{modulus}", learned=learned)
     Report.of([folder]).write(folder / "report.html")
     return folder / "report.html"
 
@@ -56,8 +62,8 @@ def test_every_plot_is_drawn_offline_without_a_sound(browser, report, size, sche
     plots = page.locator(".plot")
     for k in range(plots.count()):
         plots.nth(k).scroll_into_view_if_needed()
-        until(page, f"document.getElementById('plot-{k}').querySelector('.main-svg') !== null")
-        assert plots.nth(k).locator(".point, .hm, .trace").count() > 0
+        until(page, f"document.getElementById('plot-{k}').querySelector('.main-svg, td') !== null")
+        assert plots.nth(k).locator(".point, .trace, td").count() > 0
     assert not overflows(page)
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(17, 22, 28)"
     assert dark == (scheme == "dark")
@@ -102,7 +108,9 @@ def test_on_a_phone_wide_tables_slide_and_the_page_does_not(browser, report, sch
     until(page, "[...document.querySelectorAll('[data-numbers]')].every((part) => part.querySelector('td'))")
     assert not overflows(page)
     slides_by_itself(page.locator(".scroll:has(.verdicts)").last, arrow)
-    slides_by_itself(page.locator("figure .scroll").nth(2), arrow)
+    heat_map = page.locator("figure", has_text="Right answers through training").last.locator(".heat")
+    heat_map.scroll_into_view_if_needed()
+    slides_by_itself(heat_map.locator(".scroll"), arrow)
     seen.assert_quiet()
     page.context.close()
 
@@ -114,6 +122,50 @@ def test_a_table_that_fits_has_no_arrow(browser, report):
     before = box.screenshot()
     page.add_style_tag(content=".scroll::before { color: red !important }")
     assert box.screenshot() == before
+    page.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_heat_map_has_its_numbers_in_cells_that_darken_with_them(browser, report, scheme):
+    page, _ = opened(browser, report, scheme=scheme)
+    table = page.locator(".heat table").first
+    page.locator(".heat").first.scroll_into_view_if_needed()
+    until(page, "document.querySelector('.heat td') !== null")
+    cells = table.locator("td").evaluate_all(
+        "cells => cells.map((cell) => [Number(cell.textContent), getComputedStyle(cell).backgroundColor])"
+    )
+    shades = {share: np.array(re.findall(r"[\d.]+", colour)[:3], float) for share, colour in cells}
+    low, high = shades[min(shades)], shades[max(shades)]
+    assert min(shades) < 10 and max(shades) > 90 and abs(high - low).max() > 0.2
+    ordered = [abs(shade - low).sum() for _, shade in sorted(shades.items())]
+    assert ordered == sorted(ordered)
+    page.context.close()
+
+
+def shown_rows(page):
+    return [row.inner_text() for row in page.locator(".verdicts tbody th").all() if row.is_visible()]
+
+
+def test_the_filter_leaves_the_rows_and_questions_that_match_by_keyboard(browser, long_report):
+    page, seen = opened(browser, long_report)
+    questions = page.locator("details.question:visible")
+    assert len(shown_rows(page)) == 6 == questions.count()
+    page.get_by_label("Find").focus()
+    page.keyboard.type("ADD%3 learned")
+    (row,) = shown_rows(page)
+    assert row.startswith("add%3 D2, learned") and questions.count() == 1
+    assert page.locator(".filter output").inner_text() == "1 of 6 rows"
+    page.keyboard.press("Tab")
+    page.keyboard.type("add%5")
+    assert shown_rows(page) == [] and questions.count() == 0
+    assert page.locator(".filter output").inner_text() == "none of 6 rows"
+    page.get_by_role("button", name="Show all").focus()
+    page.keyboard.press("Enter")
+    until(page, "document.querySelectorAll('.verdicts tbody tr:not([hidden])').length === 6")
+    page.locator("select[name=verdict]").select_option("holds")
+    (row,) = shown_rows(page)
+    assert row.startswith("add%2 D2")
+    seen.assert_quiet()
     page.context.close()
 
 
@@ -131,7 +183,7 @@ def test_paper_is_light_and_has_every_plot_that_is_unfolded(browser, report):
     page, seen = opened(browser, report, DESKTOP, "dark")
     until(page, "typeof Plotly !== 'undefined'")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.evaluate("[...document.querySelectorAll('.plot')].every((p) => p.querySelector('.main-svg'))")
+    assert page.evaluate("[...document.querySelectorAll('.plot')].every((p) => p.querySelector('.main-svg, td'))")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(17, 22, 28)"
@@ -146,7 +198,7 @@ def test_the_plots_of_the_docs(browser, tmp_path, name, width, scheme):
     Report.of([ROOT / "results" / "readme.json"]).write(path)
     page, seen = opened(browser, path, {"width": width, "height": 1900}, scheme)
     page.locator("figure").nth(1).scroll_into_view_if_needed()
-    until(page, "document.querySelectorAll('.plot .main-svg').length >= 6")
+    until(page, "document.querySelectorAll('.plot :is(.main-svg, td)').length >= 6")
     page.evaluate("scrollTo(0, 0)")
     picture(page, name)
     seen.assert_quiet()

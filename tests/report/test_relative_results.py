@@ -1,6 +1,7 @@
 """Tables, verdicts and claims on relative positions, from runs of models that compute a known function."""
 
 import csv
+from pathlib import Path
 
 import pytest
 from relative_runs import TASKS, fake_run, relative_runs
@@ -17,6 +18,8 @@ from lengthwise.report.recipe_tables import candidates
 from lengthwise.report.results import tables_of, write_tables
 from lengthwise.report.results_page import claim_table, results_page, theorem_table
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
+
+ROOT = Path(__file__).parent.parent.parent
 
 
 def collected(folder, *runs, seeds=(1,)):
@@ -255,6 +258,55 @@ def test_the_page_has_a_part_for_every_recipe(tmp_path):
 
 def test_without_runs_there_is_no_part(tmp_path):
     assert "## Relative positions" not in results_page(tmp_path, tmp_path / "results.md")
+
+
+def test_a_frame_says_what_of_theory_does_not_hold(tmp_path):
+    """Rotary positions add wrong where they should generalize; residues of 36 were not learned; those of 35 are
+    right where theory says they are not. Learned positions do as theory says."""
+    computes = {"add": one_wrong_in(3), "add-mod-36": lambda a, b: 7, "add-mod-35": TRUTH}
+    collection = collected(
+        tmp_path,
+        *(("table1", f"table1-learned-{task}", None) for task in computes),
+        *(("table1", f"table1-rotary-{task}", own) for task, own in computes.items()),
+    )
+    figure = draw(FIGURES["leaderboard"], collection.views)
+    left, axes = figure.axes[:2]
+    tasks, encodings = (
+        [tick.get_text() for tick in own] for own in (axes.get_xticklabels(), left.get_yticklabels())
+    )
+    places = {
+        (round(f.get_x() + f.get_width() / 2), round(f.get_y() + f.get_height() / 2)): f for f in axes.patches
+    }
+    frames = {(encodings[row], tasks[column]): f.get_label() for (column, row), f in places.items()}
+    assert frames == {
+        ("rotary", "add"): "contradicted: theory says it generalizes",
+        ("rotary", "add%36"): "undecided in every seed",
+        ("rotary", "add%35"): "contradicted: theory says it fails, and how",
+    }
+    (legend,) = figure.legends
+    assert {*frames.values()} == {text.get_text() for text in legend.get_texts()}
+
+
+def test_of_encodings_that_theory_does_not_speak_of_the_leaderboard_has_numbers_in_brackets():
+    rows = ("table1-none-add", "table1-learned-add")
+    figure = draw(
+        FIGURES["leaderboard"], [view for view in Collection(ROOT / "results").views if view.row in rows]
+    )
+    within, beyond = ([text.get_text() for text in axes.texts] for axes in figure.axes[:2])
+    assert not any("(" in text for text in within)
+    assert sorted(text.startswith("(") for text in beyond) == [False, True]
+
+
+def test_sums_by_length_have_a_line_for_each_seed_under_what_theory_says(tmp_path):
+    views = [
+        fake_run(tmp_path, "relative-addition", "relative-addition-rotary-D2", computes, seed=seed)
+        for seed, computes in enumerate((TRUTH, one_wrong_in(1)), start=1)
+    ]
+    (axes,) = draw(FIGURES["relative-addition"], views).axes
+    right, wrong, theory = (list(drawn.get_ydata()) for drawn in axes.lines)
+    assert right == [100] * len(right) and wrong == [100] * 2 + [0] * (len(wrong) - 2)
+    assert len(theory) == len(right) - 2 and 90 < min(theory) < 100
+    assert theory == sorted(theory, reverse=True), "the longer a sum, the likelier a long carry"
 
 
 def test_chains_are_drawn_as_measured(tmp_path):

@@ -5,6 +5,8 @@ import gzip
 import json
 import re
 import shutil
+from dataclasses import replace
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import plotly.graph_objects as go
 import pytest
 from synthetic_runs import record_maker, synthetic_run
 
+import lengthwise
 from lengthwise.cli import main
 from lengthwise.errors import InputError
 from lengthwise.records.verdicts import clopper_pearson
@@ -152,16 +155,21 @@ def test_without_a_prediction_there_is_no_agreement(asked):
     assert len(training_plots(asked[1], seeds_of(asked[1].settings[0]))) == 1
 
 
+def names(plot):
+    """Of the rows of a heat map."""
+    return [row[0] for row in plot.rows]
+
+
 def test_heat_maps_through_training(asked):
     setting = asked[0].settings[1]
     right, agreement = training_plots(asked[0], seeds_of(setting))
-    (trace,) = agreement.data
-    assert (trace["x"], trace["y"]) == (["0", "100", "200", "300"], ["D1", "D2", "D3", "D4"])
+    assert agreement.columns == ["0", "100", "200", "300"] and names(agreement) == ["D1", "D2", "D3", "D4"]
     for row, domain in enumerate(asked[0].domains):
         for column, step in enumerate((0, 100, 200, 300)):
             mine = [measured(run, domain, "truncated:2", step=step) for run in setting.runs]
-            assert trace["z"][row][column] == pytest.approx(100 * sum(mine) / 3, abs=1e-3)
-    assert right.data[0]["z"][3] == [0, 0, 0, 0]
+            assert agreement.heat[row][column] == pytest.approx(100 * sum(mine) / 3, abs=1e-3)
+            assert float(agreement.rows[row][1 + column]) == pytest.approx(100 * sum(mine) / 3, abs=0.01)
+    assert right.heat[3] == [0, 0, 0, 0]
 
 
 def test_digits(asked):
@@ -171,9 +179,8 @@ def test_digits(asked):
     titles = [plot.words["title"] for group in setting_plots(asked[0], setting) for plot in group]
     through = [title.rpartition(" ")[2] for title in titles if title.startswith("Digit by digit through training")]
     assert through == ["D2", "D4"], "the training domain and the longest"
-    places = end.data[0]["x"]
-    mine = [measured(run, "D3", metric=f"digit:{places[1]}") for run in setting.runs]
-    assert end.data[0]["z"][2][1] == pytest.approx(100 * sum(mine) / 3, abs=1e-3)
+    mine = [measured(run, "D3", metric=f"digit:{end.columns[1]}") for run in setting.runs]
+    assert end.heat[2][1] == pytest.approx(100 * sum(mine) / 3, abs=1e-3)
     first = curves.data[0]
     mine = [measured(run, "D4", metric="digit:1", step=100) for run in setting.runs]
     assert (first["name"], first["y"][1]) == ("digit 1", pytest.approx(100 * sum(mine) / 3, abs=1e-3))
@@ -183,11 +190,11 @@ def test_digits(asked):
 
 def test_dependence_stands_beside_the_exact_one(asked):
     found, exact = dependence_plots(seeds_of(asked[0].settings[1]))
-    assert (exact.data[0]["x"], exact.data[0]["y"]) == (["4", "3", "2", "1"], ["5", "4", "3", "2", "1"])
+    assert (exact.columns, names(exact)) == (["4", "3", "2", "1"], ["5", "4", "3", "2", "1"])
     # truncated:2: the top two digits of an operand are never read; in base 4, digit 1 carries with chance 5/12.
-    assert [row[0] for row in exact.data[0]["z"]] == [0] * 5
-    assert exact.data[0]["z"][3][3] == round(float(100 * Fraction(5, 12)), 3)
-    assert found.data[0]["z"][3][3] == pytest.approx(exact.data[0]["z"][3][3], abs=0.1)
+    assert [row[0] for row in exact.heat] == [0] * 5
+    assert exact.heat[3][3] == round(float(100 * Fraction(5, 12)), 3)
+    assert found.heat[3][3] == pytest.approx(exact.heat[3][3], abs=0.1)
     assert dependence_plots(seeds_of(asked[0].settings[0])) == []
 
 
@@ -196,7 +203,7 @@ def test_one_run_of_a_setting_is_enough_for_dependence(tmp_path):
         synthetic_run(tmp_path, ADD | {"seed": seed, "evaluation": {"dependence": seed == 2}}, name=f"s{seed}")
     ((setting,),) = (question.settings for question in shown(tmp_path))
     found, exact = dependence_plots(seeds_of(setting))
-    assert found.data[0]["z"][3][3] == pytest.approx(exact.data[0]["z"][3][3], abs=0.1)
+    assert found.heat[3][3] == pytest.approx(exact.heat[3][3], abs=0.1)
 
 
 def test_failures_share_out_all_answers(asked):
@@ -212,8 +219,9 @@ def test_failures_share_out_all_answers(asked):
 
 
 def test_a_map_of_both_lengths(asked):
-    (trace,) = length_map(seeds_of(asked[0].settings[1])).data
-    assert (trace["y"], trace["x"], trace["z"]) == (["1", "2"], ["1", "2", "3"], [[20, 30, 40], [30, 40, 50]])
+    found = length_map(seeds_of(asked[0].settings[1]))
+    assert (names(found), found.columns) == (["1", "2"], ["1", "2", "3"])
+    assert found.heat == [[20, 30, 40], [30, 40, 50]]
     assert length_map(seeds_of(asked[0].settings[0])) is None
 
 
@@ -234,26 +242,29 @@ def unpacked(html, name):
 
 def test_every_plot_is_one_that_plotly_knows(html):
     plots = json.loads(unpacked(html, "plots"))
-    assert len(plots) == html.count('role="img"') > 10
-    for plot in plots:
+    drawn = [plot for plot in plots if plot["data"]]
+    assert len(drawn) == html.count('role="img"') and len(plots) == html.count("data-plot=") > 10
+    for plot in drawn:
         go.Figure(plot["data"])
 
 
 def test_every_figure_has_words_and_numbers(html):
-    figures = re.findall(r"<figure>.*?</figure>", html, re.DOTALL)
-    assert len(figures) == html.count("<figure>")
+    figures = re.findall(r"<figure.*?</figure>", html, re.DOTALL)
+    assert len(figures) == html.count("<figure")
     plots = json.loads(unpacked(html, "plots"))
     for figure in figures:
         assert len(re.search(r'aria-label="([^"]*)"', figure)[1]) > 40
-        table = plots[int(re.search(r'data-numbers="(\d+)"', figure)[1])]["table"]
+        plot = plots[int(re.search(r'data-plot="(\d+)"', figure)[1])]
+        assert bool(plot["heat"]) != ("data-numbers=" in figure), "a heat map is its table of numbers"
+        table = plot["table"]
         assert table["rows"] and all(len(row) == len(table["columns"]) for row in table["rows"])
 
 
 def test_a_verdict_is_never_colour_alone(html):
     table = re.search(r'<table class="verdicts">.*?</table>', html, re.DOTALL)[0]
-    for css, sign, word in re.findall(
-        r'<td class="(\w+)"><span[^>]*>(.)</span><span class="unseen">([\w ]+),', table
-    ):
+    cells = re.findall(r'<td class="(\w+)"><b><span[^>]*>(.)</span> ([\w ]+)</b>', table)
+    assert len(cells) == table.count("<td")
+    for css, sign, word in cells:
         assert (css, sign) == {
             "holds": ("holds", "✓"),
             "fails": ("fails", "✗"),
@@ -292,8 +303,19 @@ def test_seeds_that_differ_say_so(tmp_path):
 
 
 def test_the_page_is_the_same_every_time_and_names_no_place(folder, html):
-    assert Report.of([folder]).html() == html
+    assert replace(Report.of([folder]), written=date.fromisoformat(told_date(html))).html() == html
     assert str(folder) not in html
+
+
+def told_date(html):
+    return re.search(r'<meta name="date" content="([\d-]+)">', html)[1]
+
+
+def test_the_page_tells_when_and_by_what_it_was_written(folder):
+    before = datetime.now(UTC).date()
+    page = Report.of([folder]).html()
+    assert before <= date.fromisoformat(told_date(page)) <= datetime.now(UTC).date()
+    assert f"written {told_date(page)} by lengthwise {lengthwise.__version__}" in page
 
 
 def test_names_cannot_break_the_page(tmp_path):
@@ -379,7 +401,7 @@ def test_a_run_that_is_not_finished_is_shown_with_its_status(tmp_path, capsys, s
     standing = f"{status}, shown as of step 300"
     assert json.loads(capsys.readouterr().out)["unfinished"] == {"part": standing}
     page = (tmp_path / "page.html").read_text()
-    rows = re.findall(r'<tr><th scope="row"><a .*?</th>', page)
+    rows = re.findall(r'<tr [^>]*><th scope="row"><a .*?</th>', page)
     assert [f'<small class="standing">{standing}</small>' in row for row in rows] == [False, True]
     assert f"Not finished: part ({standing})." in page and "Not finished: 1 of 2 runs." in page
     part, whole = (run.verdicts for run in find_runs([tmp_path])[0])
@@ -403,7 +425,7 @@ def test_rows_that_were_not_measured_are_not_drawn(tmp_path):
     (question,) = shown(tmp_path)
     rows = {
         setting.runs[0].label: [
-            plot.data[0]["y"]
+            names(plot)
             for seeds in [seeds_of(setting)]
             for plot in (*training_plots(question, seeds), digits_at_the_end(question, seeds))
         ]

@@ -249,7 +249,7 @@ def told_apart(configs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _named(key: str, value: Any) -> str:
-    return f"{key.rpartition('.')[2].replace('_', ' ')} {value}"
+    return f"{key.rpartition('.')[2].replace('_', ' ')} {'–' if value is None else value}"
 
 
 def _flat(content: Mapping[str, Any], place: str = "") -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """docs/results.md: every table, figure and verdict of a results folder on one page, from records alone."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from jinja2 import ChainableUndefined, Environment, PackageLoader, Template
@@ -8,7 +9,7 @@ from jinja2 import ChainableUndefined, Environment, PackageLoader, Template
 from lengthwise.recipes import RECIPES, Figure, Recipe, catalogue, of_rows
 from lengthwise.recipes.recipe import Decide, modulus_divides, tally
 from lengthwise.records.verdicts import FAILS, GATE, HOLDS, TOLERANCE, UNDECIDED, combined
-from lengthwise.report.collection import Collection
+from lengthwise.report.collection import Collection, group_by
 from lengthwise.report.formats import TextTable, markdown, text_table
 from lengthwise.report.paper import paper_tables, summary
 from lengthwise.report.queries import THEORY, Point, compared
@@ -29,6 +30,10 @@ def results_page(folder: Path, page: Path) -> str:
     def drawn(recipe: Recipe) -> list[Figure]:
         return [figure for figure in recipe.figures if (folder / "figures" / f"{figure.name}.svg").exists()]
 
+    def seeds(figure: Figure) -> str:
+        rows = group_by(of_rows(RECIPES[figure.of].rows, collection.views), lambda view: view.row)
+        return seeds_text([view.seed for view in views] for views in rows.values())
+
     text = _template().render(
         here=os.path.relpath(folder, page.parent),
         summary=summary(collection),
@@ -46,11 +51,26 @@ def results_page(folder: Path, page: Path) -> str:
         recipes=RECIPES.values(),
         shown=shown,
         drawn=drawn,
+        seeds=seeds,
         tables_of=lambda recipe: tables_of(recipe, collection),
         budgets=budget_table(collection),
         collection=collection,
     )
     return text.rstrip("\n") + "\n"
+
+
+def seeds_text(rows: Iterable[list[int]]) -> str:
+    """Which seeds are drawn, and in how many rows where they differ.
+
+    >>> seeds_text([[1, 2], [1, 2]]), seeds_text([[101], [1], [1]])
+    ('Seeds 1, 2.', 'Seed 101 (1 row); seed 1 (2 rows).')
+    """
+    found = group_by(rows, tuple)
+    parts = [f"seed{'s' * (len(own) > 1)} {', '.join(map(str, own))}" for own in found]
+    if len(found) > 1:
+        counts = map(len, found.values())
+        parts = [f"{part} ({n} row{'s' * (n > 1)})" for part, n in zip(parts, counts, strict=True)]
+    return f"{'; '.join(parts)}.".capitalize()
 
 
 def _template() -> Template:

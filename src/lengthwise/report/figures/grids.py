@@ -1,6 +1,7 @@
 """Figures of grids: which digits matter, regularization, candidate functions, and the leaderboard of encodings."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -8,10 +9,10 @@ from matplotlib.patches import Rectangle
 
 from lengthwise.recipes.recipe import mark
 from lengthwise.records.schema import TRUTH
-from lengthwise.records.verdicts import GATE
+from lengthwise.records.verdicts import GATE, HOLDS
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import group_by
-from lengthwise.report.figures.style import COLOURS, heat_map, small_multiples
+from lengthwise.report.figures.style import COLOURS, GREY, entry, heat_map, small_multiples
 from lengthwise.report.leaderboard import leaderboard, mark_tally, tasks
 from lengthwise.report.queries import (
     THEORY,
@@ -27,7 +28,11 @@ from lengthwise.report.tables import short_percent
 
 SHOWN_CANDIDATES = 3
 """Of each encoding, so many of the best."""
-MARKS = {True: " ✓", False: " ✗", None: ""}
+CONTRADICTED = {
+    True: ("contradicted: theory says it generalizes", "-"),
+    False: ("contradicted: theory says it fails, and how", "--"),
+}
+"""Theory's mark, and what a frame in this line style says."""
 
 
 def dependence(views: Sequence[RunView]) -> Figure | None:
@@ -132,8 +137,8 @@ def ladder(views: Sequence[RunView]) -> Figure | None:
 
 
 def encodings_by_task(views: Sequence[RunView]) -> Figure | None:
-    """Left, what was trained on; right, the average over longer lengths, with Table 1's marks; a frame where some
-    seed contradicts the mark and none agrees."""
+    """Left, what was trained on; right, the average over longer lengths, in brackets where theory says nothing,
+    framed where Table 1's mark holds in no seed: where some seed contradicts it, or none decides."""
     board = leaderboard(views)
     cells = {(label, task): cell for label, line in board.items() for task, cell in line.items()}
     labels, columns = list(board), tasks(board)
@@ -141,14 +146,29 @@ def encodings_by_task(views: Sequence[RunView]) -> Figure | None:
     def paint(axes: Axes, beyond: bool) -> None:
         found = {place: cell.beyond() if beyond else cell.learned for place, cell in cells.items()}
         values = {place: point.mean for place, point in found.items() if point}
-        marks = {place: MARKS[mark(cell.first)] if beyond else "" for place, cell in cells.items()}
-        texts = {place: f"{value:.1f}{marks[place]}" for place, value in values.items()}
+        silent = {place for place, cell in cells.items() if beyond and mark(cell.first) is None}
+        texts = {place: f"({value:.1f})" if place in silent else f"{value:.1f}" for place, value in values.items()}
         heat_map(axes, values, labels, columns, texts=texts)
         for (label, task), cell in cells.items():
-            if beyond and (verdict := mark_tally(cell)) and verdict.refuted:
-                corner = columns.index(task) - 0.47, labels.index(label) - 0.44
-                axes.add_patch(Rectangle(corner, 0.94, 0.88, fill=False, edgecolor=COLOURS[1], linewidth=1.2))
+            if beyond and (frame := _frame(cell)):
+                corner = columns.index(task) - 0.46, labels.index(label) - 0.42
+                axes.add_patch(Rectangle(corner, 0.92, 0.84, fill=False, linewidth=1.3, **frame))
+        if silent:
+            entry(axes, "(in brackets: theory says nothing)", linestyle="")
 
-    panels = {"within training": False, "longer operands, and theory's mark": True}
-    height = 0.8 + 0.2 * len(labels)
-    return small_multiples(panels, paint, height=height, share=(False, True), scale="right answers (%)")
+    panels = {"within training": False, "longer operands": True}
+    height = 1.1 + 0.2 * len(labels)
+    return small_multiples(
+        panels, paint, height=height, share=(False, True), scale="right answers (%)", legend="top"
+    )
+
+
+def _frame(cell: Seeds) -> dict[str, Any] | None:
+    """How a cell is framed whose mark holds in no seed."""
+    marked, verdict = mark(cell.first), mark_tally(cell)
+    if marked is None or verdict is None or HOLDS in verdict.words:
+        return None
+    if not verdict.refuted:
+        return {"edgecolor": GREY, "linestyle": ":", "label": "undecided in every seed"}
+    label, style = CONTRADICTED[marked]
+    return {"edgecolor": COLOURS[1], "linestyle": style, "label": label}

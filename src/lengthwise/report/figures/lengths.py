@@ -46,17 +46,9 @@ from lengthwise.theory.accuracy import accuracy
 from lengthwise.theory.carries import digit_share
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.rules import window_bound
 
 TESTED, RIGHT = "length tested (grey: trained)", "right answers (%)"
 FAR = "digits of the longer operand (grey: trained)"
-
-WINDOWS: dict[str, tuple[str, str]] = {
-    "right": (COLOURS[0], "-"),
-    "as windowed:n": (COLOURS[1], ":"),
-    "as windowed:n+1": (COLOURS[2], "--"),
-}
-"""Lines that mostly lie on each other: each can be seen through the gaps of the next."""
 
 KINDS = {
     "random operands": "",
@@ -113,7 +105,7 @@ def counterexample(views: Sequence[RunView]) -> Figure | None:
         if digit is not None:
             domains = single_lengths(next(iter(groups.values())).first)
             always_one = [float(100 * digit_share(1, domain, digit)) for domain in domains]
-            look = {"color": GREY, "linestyle": ":", "zorder": 3, "label": f"if digit {digit} were\nalways 1"}
+            look = {"color": BLACK, "linestyle": ":", "zorder": 5, "label": f"if digit {digit} were\nalways 1"}
             axes.plot([domain.length for domain in domains], always_one, **look)
 
     panels = {"whole answer": None, f"digit {top} of the answer alone": top} if groups else {}
@@ -124,24 +116,31 @@ def counterexample(views: Sequence[RunView]) -> Figure | None:
 
 
 def sums_by_length(views: Sequence[RunView]) -> Figure | None:
-    """A panel for each encoding and training length: right answers, and agreement with both windows; and how often
-    the rule's window is right, and how often the paper says a model is at least."""
+    """A panel for each encoding: right sums by length, a line for each seed, a colour for each training length
+    (which is shaded); and what theory says of longer sums."""
+    colours = _looks(views, COLOURS)
 
-    def paint(axes: Axes, seeds: Seeds) -> None:
-        task, n = seeds.first.task, seeds.first.train.length
-        references = (TRUTH, f"windowed:{n}", f"windowed:{n + 1}")
-        for reference, (name, look) in zip(references, WINDOWS.items(), strict=True):
-            draw(axes, seeds.by_length(reference=reference), *look, marker="o", label=name)
-        longer = {domain.length: domain for domain in single_lengths(seeds.first) if domain.length > n}
-        exact = [float(100 * accuracy(task, Hypothesis("windowed", n + 1), domain)) for domain in longer.values()]
-        axes.plot(list(longer), exact, color=GREY, linestyle="--", label="exact, windowed:n+1")
-        bound = [float(100 * (1 - window_bound(task.base, n)))] * len(longer)
-        axes.plot(list(longer), bound, color=BLACK, linestyle=":", linewidth=1, label="the paper's bound")
-        length_axis(axes, seeds.first)
-        axes.set_ylim(top=101)
+    def paint(axes: Axes, runs: Seeds) -> None:
+        for seeds in grouped(runs.views, lambda view: str(view.train)).values():
+            view, n, colour = seeds.first, seeds.first.train.length, colours[str(seeds.first.train)]
+            for run in seeds.each():
+                draw(
+                    axes,
+                    run.by_length(),
+                    colour,
+                    width=0.9,
+                    marker="o",
+                    label=f"trained on {view.train}, each seed",
+                )
+            longer = {domain.length: domain for domain in single_lengths(view) if domain.length > n}
+            window = Hypothesis("windowed", n + 1)
+            exact = [float(100 * accuracy(view.task, window, domain)) for domain in longer.values()]
+            axes.plot(list(longer), exact, color=BLACK, linestyle="--", linewidth=1, zorder=3, label="theory")
+            axes.axvspan(n - 0.5, n + 0.5, color=colour, alpha=0.15, linewidth=0, zorder=0)
+            length_axis(axes, view, shaded=False)
 
-    groups = grouped(views, _encoding_and_domain)
-    return small_multiples(groups, paint, x=TESTED, y="answers (%)", share=(True, True), limits=None, legend="top")
+    groups = grouped(views, encoding_name)
+    return small_multiples(groups, paint, x="length tested (shaded: trained)", y=RIGHT, height=1.5, legend="top")
 
 
 def sums_by_chain(views: Sequence[RunView]) -> Figure | None:

@@ -34,6 +34,9 @@ LEGENDS: dict[str, dict[str, Any]] = {
     "side": {"loc": "outside right center"},
 }
 
+ONE_LINE = 110
+"""Characters of a legend above a figure that fit beside one another."""
+
 CLOSEST = 1.3
 """Of lengths on a logarithmic axis whose quotient is less, one alone is named: the names would touch."""
 
@@ -125,7 +128,7 @@ def add_legend(figure: Figure, place: str) -> None:
     """Each label once, whatever panels it is in."""
     found = [ax.get_legend_handles_labels() for ax in figure.axes]
     entries = {label: handle for handles, labels in found for handle, label in zip(handles, labels, strict=True)}
-    columns = len(entries) if place == "top" else 1
+    columns = 1 if place == "side" else len(entries) if len("".join(entries)) < ONE_LINE else 2
     figure.legend(list(entries.values()), list(entries), ncols=columns, **LEGENDS[place])
 
 

@@ -4,7 +4,8 @@ import base64
 import gzip
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from statistics import fmean
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, PackageLoader
 from plotly.offline import get_plotlyjs
 
+from lengthwise import __version__
 from lengthwise.arithmetic import Domain
 from lengthwise.records.files import write_output
 from lengthwise.records.verdicts import GATE, TOLERANCE, Verdict
@@ -40,6 +42,7 @@ SEEDS_DIFFER = "seeds differ"
 class Report:
     runs: list[ShownRun]
     left_out: dict[str, str]
+    written: date = field(default_factory=lambda: datetime.now(UTC).date())
 
     @classmethod
     def of(cls, paths: Sequence[Path | str]) -> "Report":
@@ -71,11 +74,14 @@ class Report:
         environment.filters["json"] = partial(json.dumps, indent=2)
         # The page's script draws one when it comes into view, and writes its numbers down when these are unfolded.
         plots: list[Plot] = []
+        tables = verdict_tables(self.questions)
         html = environment.get_template("report.html").render(
             report=self,
+            version=__version__,
             words=words,
             counted=COUNTED,
-            tables=verdict_tables(self.questions),
+            tables=tables,
+            filters=row_filters([row for rows in tables.values() for row in rows]),
             sections=[_section(question, plots) for question in self.questions],
             tolerance=f"{100 * (1 - TOLERANCE):g}",
             gate=f"{100 * GATE:g}",
@@ -164,6 +170,16 @@ def verdict_tables(asked: Sequence[Question]) -> dict[tuple[str, tuple[Domain, .
                 row = VerdictRow(question, Setting(tuple(runs), setting.name), cells)
                 tables.setdefault((words.task_words(question.spec.task, "p"), domains), []).append(row)
     return tables
+
+
+def row_filters(rows: Sequence[VerdictRow]) -> dict[str, list[str]]:
+    """What rows can be chosen by, in the order in which it appears."""
+    found = {
+        "task": [str(row.question.spec.task) for row in rows],
+        "encoding": [row.question.spec.encoding for row in rows],
+        "verdict": [cell.word for row in rows for cell in row.cells],
+    }
+    return {name: list(dict.fromkeys(options)) for name, options in found.items()}
 
 
 def _domains(run: ShownRun) -> tuple[Domain, ...]:

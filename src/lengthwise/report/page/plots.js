@@ -36,19 +36,7 @@ function buttons(place) {
   return [...place.closest("figure").querySelectorAll(".legend button")];
 }
 
-// How many of these names stand side by side below a heat map, whose other parts take 110 pixels.
-function roomFor(names, width) {
-  const longest = Math.max(...names.map((name) => name.length));
-  return Math.max(2, Math.min(longest > 2 ? 8 : mostTicks, Math.floor((width - 110) / (7 * longest + 6))));
-}
-
-// Heat maps have names on both axes, rows from the top down as in a table.
-function heatAxes({ data }, width) {
-  const category = { type: "category", showgrid: false };
-  return [{ ...category, nticks: roomFor(data[0].x, width) }, { ...category, autorange: "reversed" }];
-}
-
-// Other plots go up to 100 %, with room for marks at both ends; too many names are thinned.
+// Plots go up to 100 %, with room for marks at both ends; too many names are thinned.
 function percentAxes({ data, names, begin }) {
   const room = data[0].type === "bar" ? 0 : (100 - begin) / 25;
   const every = Math.ceil(names.length / mostTicks);
@@ -68,33 +56,22 @@ function shapes({ shaded, limit }) {
   return [...bands, { type: "line", xref: "paper", x0: 0, x1: 1, y0: limit, y1: limit, line }];
 }
 
-function hover({ type, name, text }, { x, y }) {
-  if (type === "heatmap") return `${y} %{y}, ${x} %{x}: %{z:.2f} %<extra></extra>`;
+function hover({ type, name, text }) {
   if (text) return "%{text}<extra></extra>";
   return type === "bar" ? `${name}: %{y:.2f} %<extra></extra>` : `${name}, step %{x:,}: %{y:.2f} %<extra></extra>`;
-}
-
-// The looks of a kind of trace, in the colours of the page.
-function looks(type) {
-  if (type === "bar") return {};
-  if (type === "scatter") return { error_y: { thickness: 1.5, width: 4 } };
-  const colorscale = [0, 1, 2].map((i) => [i / 2, colour(`heat-${i}`)]);
-  const colorbar = { ticksuffix: " %", thickness: 10, outlinewidth: 0 };
-  return { zmin: 0, zmax: 100, colorscale, colorbar, xgap: 1, ygap: 1 };
 }
 
 function themed(place, onPaper) {
   const plot = plots[Number(place.dataset.plot)];
   const visible = buttons(place).map((button) => button.ariaPressed === "true");
   const data = plot.data.map((trace, index) => {
-    const { error_y, ...look } = looks(trace.type);
-    const made = { ...look, ...trace, hovertemplate: hover(trace, plot), visible: visible[index] ?? true };
+    const made = { ...trace, hovertemplate: hover(trace), visible: visible[index] ?? true };
     if (trace.marker) made.marker = { color: colour("ink"), ...trace.marker };
     if (trace.line) made.line = { color: made.marker.color, ...trace.line };
-    if (trace.error_y) made.error_y = { ...error_y, ...trace.error_y };
+    if (trace.error_y) made.error_y = { thickness: 1.5, width: 4, ...trace.error_y };
     return made;
   });
-  const [x, y] = data[0].type === "heatmap" ? heatAxes(plot, place.clientWidth) : percentAxes(plot);
+  const [x, y] = percentAxes(plot);
   const axis = { gridcolor: colour("grid"), linecolor: colour("line"), zeroline: false, automargin: true, fixedrange: true };
   // Titles stand far enough from the ticks that margins are made for both.
   const title = (text) => ({ text, standoff: 12 });
@@ -120,8 +97,11 @@ function themed(place, onPaper) {
   ];
 }
 
+// A heat map is its numbers, coloured; the page's style does the rest.
 function draw(place, onPaper = false) {
   drawn.add(place);
+  const { heat, table } = plots[Number(place.dataset.plot)];
+  if (heat.length) return place.replaceChildren(numbers(table, heat));
   return Plotly.react(place, ...themed(place, onPaper));
 }
 
@@ -161,15 +141,18 @@ function cell(tag, text, scope) {
   return made;
 }
 
-// The numbers of a plot as a table that slides by itself where it is too wide.
-function numbers({ columns, rows }) {
+// The numbers of a plot as a table that slides by itself where it is too wide; `heat` are percentages by row.
+function numbers({ columns, rows }, heat = []) {
   const box = document.createElement("div");
   Object.assign(box, { className: "scroll", tabIndex: 0, role: "group", ariaLabel: "table" });
   const table = document.createElement("table");
   table.createTHead().insertRow().append(...columns.map((name) => cell("th", name, "col")));
   const body = table.createTBody();
-  for (const [name, ...others] of rows) {
-    body.insertRow().append(cell("th", name, "row"), ...others.map((text) => cell("td", text)));
+  for (const [row, [name, ...others]] of rows.entries()) {
+    const cells = others.map((text) => cell("td", text));
+    // A cell without a number keeps the colour of the page.
+    heat[row]?.forEach((percent, column) => cells[column].style.setProperty("--percent", percent ?? "none"));
+    body.insertRow().append(cell("th", name, "row"), ...cells);
   }
   box.append(table);
   return box;

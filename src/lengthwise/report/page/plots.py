@@ -1,4 +1,4 @@
-"""The plots of the page: what they show in plotly's terms, and their numbers.
+"""The plots of the page: what they show in plotly's terms, and their numbers; heat maps are numbers alone.
 
 What they say is in plots.toml; how they look (colours of a light or dark page, axes, scales) is for plots.js.
 """
@@ -35,7 +35,7 @@ from lengthwise.theory.hypotheses import Hypothesis
 # Okabe and Ito: told apart by colour-blind readers. Yellow comes last, as it is faint on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 SYMBOLS = ("circle", "square", "triangle-up", "cross", "diamond", "x", "star")
-MOST_COLUMNS, MOST_POINTS = 24, 40
+MOST_COLUMNS, MOST_DIGITS, MOST_POINTS = 8, 24, 40
 
 FAILURES = {
     "exact": ("right", "#009E73"),
@@ -57,10 +57,12 @@ Curves = dict[str, dict[Domain, Point]]
 class Plot:
     words: dict[str, str]
     """What plots.toml has for it, filled in."""
-    data: list[Trace]
     columns: Sequence[str]
     """Of the table of its numbers, after the corner."""
     rows: Sequence[Sequence[str]]
+    data: Sequence[Trace] = ()
+    heat: Sequence[Sequence[float | None]] = ()
+    """Percentages that colour the table: a heat map, which has no other drawing."""
     height: int = 400
     names: Sequence[str] = ()
     """Of the whole numbers on the x axis, from 0 on."""
@@ -73,8 +75,9 @@ class Plot:
 
     def as_json(self) -> dict[str, Any]:
         drawn = {key: value for key, value in vars(self).items() if key not in ("words", "columns", "rows")}
+        axes = {axis: self.words[axis] for axis in "xy" if axis in self.words}
         table = {"columns": (self.words["corner"], *self.columns), "rows": self.rows}
-        return {"x": self.words["x"], "y": self.words["y"], **drawn, "table": table}
+        return axes | drawn | {"table": table}
 
 
 @cache
@@ -223,25 +226,27 @@ def _through_training(seeds: Seeds, what: str, references: Mapping[str, str]) ->
     domains = [domain for domain in references if domain in found]
     if not domains:
         return None
-    steps = thinned(sorted({step for own in found.values() for step in own}), MOST_COLUMNS)
+    measured = sorted({step for own in found.values() for step in own})
+    steps = thinned(measured, MOST_COLUMNS)
     cells = {(domain, step): own.mean for domain in domains for step, own in found[domain].items()}
     ends = ", ".join(f"{domain} {percent_text(cells.get((domain, steps[-1])))} %" for domain in domains)
-    facts = {"what": what, "runs": len(seeds.views), "domains": len(domains), "steps": len(steps), "ends": ends}
-    return heat_map(cells, domains, steps, worded("through_training", **facts))
+    shown = {"thinned": len(steps) < len(measured), "domains": len(domains), "steps": len(steps), "ends": ends}
+    return heat_map(cells, domains, steps, worded("through_training", what=what, runs=len(seeds.views), **shown))
 
 
 def digits_at_the_end(question: Question, seeds: Seeds) -> Plot | None:
     tested = list(map(str, question.domains))
-    digits = spread(seeds.at_end("digit"), "domain", "i")
-    cells = {(domain, digit): own.mean for (domain, digit), own in digits.items() if domain in tested}
+    found = spread(seeds.at_end("digit"), "domain", "i")
+    cells = {(domain, digit): own.mean for (domain, digit), own in found.items() if domain in tested}
     if not cells:
         return None
     domains = [domain for domain in tested if any(domain == own for own, _ in cells)]
     places = sorted({digit for _, digit in cells}, reverse=True)
     worst = {domain: min((cells[domain, k], k) for k in places if (domain, k) in cells) for domain in domains}
     low = [f"{name} digit {k} at {percent_text(share)} %" for name, (share, k) in worst.items() if share < 99]
-    words = worded("digits_at_the_end", runs=len(seeds.views), low=", ".join(low))
-    return heat_map(cells, domains, places, words)
+    digits = thinned(places, MOST_DIGITS)
+    facts = {"runs": len(seeds.views), "low": ", ".join(low), "thinned": len(digits) < len(places)}
+    return heat_map(cells, domains, digits, worded("digits_at_the_end", **facts))
 
 
 def digits_through_training(seeds: Seeds, domain: Domain) -> Plot | None:
@@ -330,9 +335,9 @@ def heat_map(
     """Percentages by row, from the top down as in a table, and column."""
     across, down = ([f"{name:,}" if isinstance(name, int) else name for name in own] for own in (columns, rows))
     means = [[cells.get((row, column)) for column in columns] for row in rows]
-    trace = {"type": "heatmap", "x": across, "y": down, "z": [_rounded(own) for own in means]}
     table = [(name, *map(percent_text, own)) for name, own in zip(down, means, strict=True)]
-    return Plot(words=words, data=[trace], columns=across, rows=table, height=150 + 26 * max(4, len(rows)))
+    heat = [_rounded(own) for own in means]
+    return Plot(words=words, columns=across, rows=table, heat=heat, height=36 + 29 * len(rows))
 
 
 def scatter(name: str, x: Sequence[Any], y: Sequence[Any], marker: Trace, mode: str = "lines+markers") -> Trace:

@@ -1,0 +1,34 @@
+"use strict";
+// The filter leaves those rows of the verdicts that match all that is chosen, and the questions that they link to.
+function filterRows(form) {
+  const { text, ...chosen } = Object.fromEntries(new FormData(form));
+  const rows = [...document.querySelectorAll(".verdicts tbody tr")];
+  const parts = text.toLowerCase().split(/\s+/);
+  const matches = (row) =>
+    Object.entries(chosen).every(([name, value]) => !value || row.dataset[name].split("|").includes(value)) &&
+    parts.every((part) => row.cells[0].textContent.toLowerCase().includes(part));
+  for (const row of rows) row.hidden = !matches(row);
+  const left = rows.filter((row) => !row.hidden);
+  for (const table of document.querySelectorAll(".overview")) filterTable(table, left.length < rows.length);
+  const linked = new Set(left.map((row) => row.querySelector("a").hash.slice(1)));
+  for (const question of document.querySelectorAll(".question")) question.hidden = !linked.has(question.id);
+  form.querySelector("output").textContent = `${left.length || "none"} of ${rows.length} rows`;
+}
+
+// A table that is folded for its length is unfolded for what is left of it.
+function filterTable(table, filtered) {
+  const left = table.querySelectorAll("tbody tr:not([hidden])").length;
+  const count = table.querySelector("[data-rows]");
+  table.hidden = left === 0;
+  if (filtered) table.open = true;
+  count.textContent = `${left < count.dataset.rows ? `${left} of ` : ""}${count.dataset.rows} rows`;
+}
+
+const form = document.querySelector(".filter");
+if (form) {
+  form.hidden = false;
+  form.addEventListener("input", () => filterRows(form));
+  form.addEventListener("reset", () => setTimeout(() => filterRows(form)));
+  form.addEventListener("submit", (event) => event.preventDefault());
+  filterRows(form);
+}

@@ -135,10 +135,8 @@ def test_a_changed_config_is_read_anew(tmp_path):
 
 def test_runs_are_judged_as_wholes_until_none_is_left(packed, run_folders):
     with serving("--runs", str(packed), str(run_folders)) as server, server.client() as client:
-        left = 1
-        while left:
-            reply = client.get("/api/judged").json()
-            left = reply["left"]
+        while (reply := client.get("/api/judged").json())["left"]:
+            pass
         readable = {run["name"] for run in client.get("/api/runs").json()["runs"] if not run["error"]}
     judged = reply["verdicts"]
     assert judged.keys() == readable

@@ -434,7 +434,7 @@ def explorer(roots: list[str]) -> None:
     from lengthwise.explorer.runs import Catalogue, judge, points
 
     catalogue = Catalogue(tuple(map(Path, roots)))
-    assert all(entry.model_dump_json() for entry in catalogue.summaries()["runs"])
+    assert all(entry.model_dump_json() for entry in catalogue.summaries().runs)
     for path in [*catalogue.listed()[0].values()]:
         for ask in (lambda path=path: points(path, 0), lambda path=path: judge(path=str(path))):
             with contextlib.suppress(InputError):

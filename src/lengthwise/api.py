@@ -146,9 +146,9 @@ def _configured(task: str | RunConfig | None, settings: dict[str, Any]) -> RunCo
 def evaluate(run: PathLike, test: str | None = None, **options: Any) -> "Evaluation":
     """Measure a run on test domains (by default its own), or on a file of `pairs`.
 
-    `problems` of each domain are drawn by `seed`; `decoded` adds real decoding with its failure split, `dependence`
-    what each answer digit depends on, `functions` which function the answers follow, and `show_errors` so many
-    wrong answers.
+    `problems` of each domain are drawn by `seed`; `decoded` adds real decoding with its failure split,
+    `dependence` what each answer digit depends on, `functions` which function the answers follow, and
+    `show_errors` so many wrong answers.
     """
     from lengthwise.runs.evaluate import evaluate as measured
 

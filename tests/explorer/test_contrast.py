@@ -20,7 +20,8 @@ TEXT, LINE = 4.5, 3.0
 PAIRS = [
     *(("ink", back, TEXT) for back in ("back", "card", "sunk", "blue-tint")),
     *(("soft", back, TEXT) for back in ("back", "card", "sunk", "input")),
-    *((tone, "card", TEXT) for tone in ("blue", "orange", "red")),
+    *((tone, "card", TEXT) for tone in ("blue", "orange", "red", "green", "yellow")),
+    *((tone, "sunk", TEXT) for tone in ("blue", "red", "green", "yellow")),
     *((tone, f"{tone}-tint", TEXT) for tone in ("blue", "red", "green", "yellow")),
     ("blue", "back", TEXT),
     ("on-blue", "blue", TEXT),

@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,12 @@ from fakes import tiny_config
 from serving import serving
 
 from lengthwise.explorer import runs
-from lengthwise.explorer.runs import points, summary
+from lengthwise.explorer.runs import Catalogue, points, summary
+from lengthwise.records.packed import packed_runs
 from lengthwise.records.schema import Record
+from lengthwise.records.view import RunView
+from lengthwise.report.collection import find_runs, questions
+from lengthwise.report.run_tables import row_verdict
 
 
 def line(step: int, metric: str = "exact", **changes) -> bytes:
@@ -80,6 +85,64 @@ def test_runs_of_one_config_share_their_group(run_folders):
     assert len(groups) == 2 and len(set(groups.values())) == 1
     (other,) = (run_folders / "products").iterdir()
     assert summary("x", other).group not in groups
+
+
+RESULTS = Path(__file__).parent.parent.parent / "results"
+
+
+@pytest.fixture
+def packed(tmp_path) -> Path:
+    """Three recipes that ask some of the same questions, and one run that two of them list."""
+    for name in ("addition", "accuracy-by-domain", "counterexample"):
+        for suffix in ("json", "parquet"):
+            shutil.copy(RESULTS / f"{name}.{suffix}", tmp_path)
+    return tmp_path
+
+
+def test_settings_are_those_of_the_report(packed):
+    listed = {run.name.split("/", 1)[1]: run for run in Catalogue([packed]).summaries().runs}
+    shown, _ = find_runs([packed])
+    expected = {
+        f"{run.view.source.path.parent.name}/{run.view.name}": setting.name
+        for question in questions(shown)
+        for setting in question.settings
+        for run in setting.runs
+    }
+    assert {name: run.setting for name, run in listed.items()} == expected
+    assert len({*expected.values()}) > 2
+
+
+def test_recipes_are_those_whose_notes_list_a_run(packed):
+    (packed / "broken.json").write_text("{")
+    (packed / "other.json").write_text("[]")
+    listed = {run.name.rpartition("/")[2]: run.recipes for run in Catalogue([packed]).summaries().runs}
+    notes = {
+        name: json.loads((packed / f"{name}.json").read_text())["runs"] for name in ("addition", "counterexample")
+    }
+    (twice,) = {*notes["addition"]} & {*notes["counterexample"]}
+    assert listed[twice] == ("addition", "counterexample")
+    assert all(listed[name] == ("addition",) for name in notes["addition"] if name != twice)
+
+
+def test_a_changed_config_is_read_anew(tmp_path):
+    folder = tmp_path / "runs" / "one"
+    folder.mkdir(parents=True)
+    catalogue = Catalogue([tmp_path / "runs"])
+    for train in ("D1", "D2", "D12"):
+        (folder / "config.json").write_text(tiny_config(train=train).model_dump_json())
+        assert [run.train for run in catalogue.summaries().runs] == [train]
+
+
+def test_runs_are_judged_as_wholes_until_none_is_left(packed, run_folders):
+    with serving("--runs", str(packed), str(run_folders)) as server, server.client() as client:
+        while (reply := client.get("/api/judged").json())["left"]:
+            pass
+        readable = {run["name"] for run in client.get("/api/runs").json()["runs"] if not run["error"]}
+    judged = reply["verdicts"]
+    assert judged.keys() == readable
+    for run in packed_runs(packed / "addition.json"):
+        name = f"{packed.name}/{run.path.parent.name}/{run.name}"
+        assert judged[name] == row_verdict(RunView(run).verdicts())
 
 
 @pytest.mark.parametrize("content", ["{}", "[]", "3", "nonsense", json.dumps({"task": "add", "base": 99})])

@@ -73,7 +73,7 @@ def test_a_bad_packed_file_is_one_line_of_the_list(live, tmp_path, content, caps
     (tmp_path / "runs" / "bad.parquet").write_bytes(b"")
     with pytest.raises(InputError, match=r"bad\.json"):
         packed_runs(tmp_path / "runs" / "bad.json")
-    listed = {run.name: run.error for run in Catalogue([tmp_path / "runs"]).summaries()["runs"]}
+    listed = {run.name: run.error for run in Catalogue([tmp_path / "runs"]).summaries().runs}
     assert listed.pop("runs/addition.json/run-s1") is None
     assert list(listed) == ["runs/bad.json"] and "bad.json" in listed["runs/bad.json"]
     with pytest.raises(SystemExit) as stop:

@@ -9,9 +9,10 @@ import tyro
 from rich.console import Console, Group, RenderableType
 from rich.table import Column, Table
 
-from lengthwise.arithmetic import Domain, digit_count, in_base
+from lengthwise.arithmetic import in_base
 from lengthwise.progress import progress_shown
 from lengthwise.report.tables import new_table
+from lengthwise.report.words import unlike_training
 
 if TYPE_CHECKING:
     from lengthwise.runs.load import Answer
@@ -57,18 +58,6 @@ class Ask:
         if note := unlike_training(run.config.spec.train, answer.a, answer.b):
             console.print(f"[dim]{note}[/dim]")
         return None
-
-
-def unlike_training(train: Domain, a: int, b: int) -> str:
-    """That a number is shorter than all of training, or the one that is always short is longer. That long ones are
-    longer is what everybody asks for."""
-    lengths, longest = train.operand_lengths, train.length
-    for which, number, (fewest, most) in zip(("first", "second"), (a, b), lengths, strict=True):
-        digits = digit_count(number, train.base)
-        if digits < fewest or (most < digits and most < longest):
-            usual = str(most) if fewest == most else f"{fewest} to {most}"
-            return f"trained on {train}: there the {which} number has {usual} digits, and not {digits}"
-    return ""
 
 
 def answers_shown(answers: "list[Answer]", base: int, symbol: str) -> RenderableType:

@@ -98,7 +98,8 @@ def predict_routes(workers: Workers) -> APIRouter:
         """The predicted accuracy on each test domain; without `test`, on lengths 1 to five above the trained ones.
 
         Rows are as `lengthwise predict --json` prints them; {"shown"} has as many digits as keep a percentage from
-        a false 0 or 100, {"measured"} is the evidence in words, and {"functions"} says what each function is.
+        a false 0 or 100, {"errors"} is the share of wrong answers, {"measured"} is the evidence in words, and
+        {"functions"} says what each function is.
         """
         return await while_connected(request, workers.call("predict", **query.model_dump()))
 
@@ -131,9 +132,9 @@ def ask_routes(catalogue: Catalogue) -> APIRouter:
 
     @router.get("/api/ask", response_class=StreamingResponse)
     async def ask(question: Annotated[QueuedProblem, asked]) -> StreamingResponse:
-        """The answer as it is written, a line of JSON each: first {"problem"}, then {"waiting"} every second while
-        other questions are before it, {"token"} for each token with its probability, and last {"answer"}, or
-        {"error"} where it takes too long."""
+        """The answer as it is written, a line of JSON each: first {"problem"}, with a {"note"} where its lengths
+        are unlike those of training, then {"waiting"} every second while other questions are before it, {"token"}
+        for each token with its probability, and last {"answer"}, or {"error"} where it takes too long."""
         from lengthwise.explorer.ask import answer_lines
 
         async def lines() -> AsyncIterator[str]:
@@ -172,12 +173,23 @@ def ask_routes(catalogue: Catalogue) -> APIRouter:
 
 
 def runs_routes(catalogue: Catalogue, workers: Workers) -> APIRouter:
-    router = APIRouter(tags=["runs"])
+    router, words = APIRouter(tags=["runs"]), dict[runs.Version, str | None]()
 
     @router.get("/api/runs")
-    def list_runs(query: NoParameters) -> Reply:
+    def list_runs(query: NoParameters) -> runs.RunList:
         """The run folders, and how many more there are than are listed, {"left_out"}."""
         return catalogue.summaries()
+
+    @router.get("/api/judged")
+    async def judged(request: Request, query: NoParameters) -> Reply:
+        """The verdict on each run as a whole, {"verdicts"} by name: it holds if it holds on all test domains, and
+        fails if it fails on one; null where there is none. {"left"}: how many are not judged yet, ask again."""
+        current = await run_in_threadpool(catalogue.records)
+        if left := [version for version in current.values() if version not in words]:
+            new = await while_connected(request, _judged(workers, [str(path) for path, _ in left]))
+            words.update({(path, size): new[str(path)] for path, size in left if str(path) in new})
+        known = {name: words[version] for name, version in current.items() if version in words}
+        return {"verdicts": known, "left": len(current) - len(known)}
 
     @router.get("/api/points")
     def points(query: Annotated[queries.PointsQuery, Query()]) -> Reply:
@@ -200,6 +212,15 @@ def runs_routes(catalogue: Catalogue, workers: Workers) -> APIRouter:
         return HTMLResponse(reply["html"])
 
     return router
+
+
+async def _judged(workers: Workers, paths: list[str]) -> dict[str, str | None]:
+    try:
+        return await workers.call("judge_some", paths=paths)
+    except RefusedError as refusal:
+        if refusal.status != 422:
+            raise
+        return {paths[0]: None}  # it takes too long; the others do not wait for it
 
 
 def _refuse(request: Request, error: Exception) -> Response:

@@ -30,6 +30,7 @@ from lengthwise.explorer.queries import (
     read_number,
 )
 from lengthwise.model.attention import AttentionHeads
+from lengthwise.report.words import unlike_training
 from lengthwise.runs.load import Run
 from lengthwise.tokens.digits import from_ints
 from lengthwise.tokens.layouts.layout import A, B, C
@@ -128,6 +129,7 @@ async def answer_lines(problem: AskedProblem, waiting: AsyncIterator[dict[str, f
             "hypothesis": None if truth.hypothesis is None else str(truth.hypothesis),
             "predicted": None if truth.predicted is None else in_base(truth.predicted, base),
             "last_digit_first": run.config.spec.layout != "plain",
+            "note": unlike_training(run.config.spec.train, *problem.pair),
         }
     )
     async for wait in waiting:

@@ -24,7 +24,9 @@ class ModelEntry(Entry):
 
     shipped: bool
     operation: str = ""
+    symbol: str = ""
     sign: str = ""
+    """The symbol as people write it: × for *."""
     trained_lengths: tuple[tuple[int, int], tuple[int, int]] = ((0, 0), (0, 0))
     """The fewest and the most digits of a in training, and those of b."""
     operand_digits: int = 0
@@ -49,6 +51,7 @@ def describe(name: str, path: Path) -> ModelEntry:
             shipped=shipped,
             **setting(view),
             operation=view.task.op.noun,
+            symbol=view.task.symbol,
             sign=view.task.op.sign,
             trained_lengths=view.train.operand_lengths,
             operand_digits=config.operand_width,

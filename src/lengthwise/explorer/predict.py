@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from lengthwise.arithmetic import Domain, Task, default_test, in_base, pair_length, parse_test_domains
@@ -54,6 +55,7 @@ def explain(*, a: str, b: str, draw: int, **setting: str) -> dict[str, Any]:
     evidence = evidence_of(case, hypothesis)
     return {
         "task": str(case.task),
+        "symbol": case.task.symbol,
         "sign": case.task.op.sign,
         "base": case.task.base,
         "train": str(case.train),
@@ -82,6 +84,7 @@ def predict_rows(*, test: str, **setting: str) -> dict[str, Any]:
         | {
             "length": row.domain.length,
             "shown": percent(row.accuracy, EXACT),
+            "errors": _errors(row.accuracy),
             "measured": None if row.hypothesis is None else evidence_cell(row.evidence),
         }
         for row in predictions.rows
@@ -93,6 +96,11 @@ def predict_rows(*, test: str, **setting: str) -> dict[str, Any]:
         "rows": rows,
         "functions": functions,
     }
+
+
+def _errors(accuracy: Fraction | None) -> float | None:
+    """The share of wrong answers, which a rounded accuracy near 1 would lose."""
+    return None if accuracy is None else float(1 - accuracy)
 
 
 def read_setting(*, operation: str, modulus: str, base: str, train: str, encoding: str, layout: str) -> RunSpec:

@@ -24,8 +24,11 @@ MAX_MODULUS = 10**18
 MAX_PRODUCT_MODULUS = 20_000
 """Counts for modular products take time that grows with the square of the modulus."""
 
-WORK_SECONDS = {"check": 5.0, "explain": 5.0, "predict": 20.0, "judge": 20.0, "report": 60.0}
+WORK_SECONDS = {"check": 5.0, "explain": 5.0, "predict": 20.0, "judge": 20.0, "judge_some": 20.0, "report": 60.0}
 """Time that one piece of work may take, by its name."""
+
+BATCH_SECONDS = 1.0
+"""Time after which no further run of the list is judged for one reply."""
 
 WAIT_SECONDS = 20.0
 """Time that work may wait for its turn."""
@@ -57,7 +60,7 @@ LOADED_MODELS = 4
 """Models kept in memory."""
 
 MAX_LISTED = 1_000
-"""Run folders listed. The page reads the list every 2.5 s, which takes 0.3 s for so many."""
+"""Run folders listed. The page reads the list every 2.5 s."""
 
 MAX_COMPARED = 50
 """Run folders in one report."""

@@ -3,18 +3,27 @@
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
 from lengthwise.arithmetic.domain import MAX_LENGTH
 from lengthwise.config import Config
 from lengthwise.errors import InputError
-from lengthwise.explorer.queries import MAX_FILE_BYTES, MAX_LISTED, MAX_TEXT, RECORD_BYTES, RefusedError
-from lengthwise.records.files import printable
+from lengthwise.explorer.queries import (
+    BATCH_SECONDS,
+    MAX_FILE_BYTES,
+    MAX_LISTED,
+    MAX_TEXT,
+    RECORD_BYTES,
+    RefusedError,
+)
+from lengthwise.records.files import printable, read_json
 from lengthwise.records.folder import CONFIG, STATUS, RunFolder, RunSource
 from lengthwise.records.packed import is_packed, open_run, packed_runs
 from lengthwise.records.schema import TRUTH, Record
@@ -53,8 +62,17 @@ class RunEntry(Entry):
     tests: tuple[str, ...] = ()
     group: str = ""
     """Equal for runs that differ in their seed alone."""
+    setting: str = ""
+    """What sets its training apart from that of other runs of its task, training domain, encoding and layout."""
+    recipes: tuple[str, ...] = ()
+    """Those that list it."""
     records_size: int = 0
     has_model: bool = False
+
+
+class RunList(BaseModel):
+    runs: list[RunEntry]
+    left_out: int
 
 
 class Catalogue:
@@ -71,6 +89,7 @@ class Catalogue:
         self._roots = {
             name if names.count(name) == 1 else str(root): root for name, root in zip(names, roots, strict=True)
         }
+        self._settings: Mapping[str, str] = {}
 
     def listed(self) -> tuple[dict[str, Path], int]:
         """At most MAX_LISTED runs, and how many are left out.
@@ -97,9 +116,82 @@ class Catalogue:
     def model(self, name: str) -> Path:
         return _listed(self.models(), name, "model")
 
-    def summaries(self) -> dict[str, Any]:
+    def summaries(self) -> RunList:
         runs, left_out = self.listed()
-        return {"runs": [summary(name, path) for name, path in runs.items()], "left_out": left_out}
+        entries = [summary(name, path) for name, path in runs.items()]
+        paired = list(zip(entries, runs.values(), strict=True))
+        groups = {entry.group: (entry, path) for entry, path in paired if not entry.error}
+        settings, recipes = self._named(groups), self._recipes({path.parent.parent for path in runs.values()})
+        for entry, path in paired:
+            entry.setting = settings.get(entry.group, "")
+            entry.recipes = recipes.get((path.parent.parent, path.name), ())
+        return RunList(runs=entries, left_out=left_out)
+
+    def _named(self, groups: Mapping[str, tuple[RunEntry, Path]]) -> Mapping[str, str]:
+        """The settings of these groups, worked out anew where there are others: a group stands for its config."""
+        if self._settings.keys() == groups.keys():
+            return self._settings
+        self._settings = settings = named_settings(groups)
+        return settings
+
+    def records(self) -> dict[str, "Version"]:
+        """Runs that can be read, by name."""
+        runs, _ = self.listed()
+        entries = (summary(name, path) for name, path in runs.items())
+        return {run.name: (runs[run.name], run.records_size) for run in entries if not run.error}
+
+    def _recipes(self, folders: set[Path]) -> dict[tuple[Path, str], tuple[str, ...]]:
+        """The recipes that list a run, by its results folder and name. Only what was named is searched."""
+        found: dict[tuple[Path, str], tuple[str, ...]] = {}
+        for folder in folders:
+            if any(folder.is_relative_to(root) for root in self._roots.values()):
+                for file in sorted(folder.glob("*.json")):
+                    recipe, names = _note(file, _changed(file)) if file.is_file() else ("", ())
+                    found |= {(folder, name): (*found.get((folder, name), ()), recipe) for name in names}
+        return found
+
+
+Version = tuple[Path, int]
+"""A run, and how many bytes of records it has."""
+
+
+def named_settings(groups: Mapping[str, tuple[RunEntry, Path]]) -> dict[str, str]:
+    """For each group of seeds what sets its training apart from that of others with its question."""
+    from lengthwise.report.collection import group_by, told_apart
+
+    questions = group_by(groups, lambda group: question(groups[group][0]))
+    configs = {group: _asked(path, _changed(path / CONFIG)).config for group, (_, path) in groups.items()}
+    return {
+        group: name
+        for members in questions.values()
+        for group, name in told_apart({group: configs[group] for group in members}).items()
+    }
+
+
+def question(run: Entry) -> tuple[str | int, ...]:
+    return run.task, run.base, run.train, run.encoding, run.layout
+
+
+Changed = tuple[int, int]
+
+
+def _changed(file: Path) -> Changed:
+    """Another one after each change of a file; that of a packed file for all its runs."""
+    try:
+        status = file.stat()
+    except NotADirectoryError:
+        return _changed(file.parent)
+    return status.st_mtime_ns, status.st_size
+
+
+@lru_cache(maxsize=MAX_LISTED)
+def _note(file: Path, changed: Changed) -> tuple[str, tuple[str, ...]]:
+    """The recipe of a results folder's note, and the runs that it lists; nothing where a file is no note."""
+    try:
+        content = read_json(file)
+        return str(content["recipe"]), tuple(map(str, content["runs"]))
+    except (InputError, OSError, TypeError, KeyError):
+        return "", ()
 
 
 def _is_folder(path: Path) -> bool:
@@ -127,9 +219,15 @@ def _run_folders(root: Path) -> Iterator[Path]:
 def _packed_paths(file: Path) -> list[Path]:
     """The runs of a packed file; the file itself where it cannot be read, for a line in the list that says so."""
     try:
-        return [run.path for run in packed_runs(file) if run.path.parent.name == file.name]
+        return _own_runs(file, _changed(file))
     except (InputError, OSError):
         return [file]
+
+
+@lru_cache(maxsize=MAX_LISTED)
+def _own_runs(file: Path, changed: Changed) -> list[Path]:
+    """Those that a packed file stores itself."""
+    return [run.path for run in packed_runs(file) if run.path.parent.name == file.name]
 
 
 def _listed(entries: dict[str, Path], name: str, kind: str) -> Path:
@@ -204,25 +302,47 @@ def _status(run: RunSource) -> str | None:
     return run.state()
 
 
-def summary(name: str, path: Path) -> RunEntry:
-    """What a run folder says of itself, or what is wrong with it."""
+class Asked(NamedTuple):
+    """What a run's config says, which does not change while it trains."""
+
+    fields: dict[str, Any]
+    config: dict[str, Any]
+
+
+@lru_cache(maxsize=2 * MAX_LISTED)
+def _asked(path: Path, changed: Changed) -> Asked:
     from lengthwise.records.view import RunView
 
+    config, view = read_config(path), RunView.of(path)
+    fields = {
+        **setting(view),
+        "steps": config["training"]["steps"],
+        "tests": tuple(map(str, view.tests)),
+        "group": view.spec.question,
+    }
+    return Asked(fields, config)
+
+
+def summary(name: str, path: Path) -> RunEntry:
+    """What a run folder says of itself, or what is wrong with it."""
     try:
-        config, run = read_config(path), open_run(path)
-        view = RunView(run)
-        return RunEntry(
-            name=name,
-            **setting(view),
-            status=_status(run),
-            steps=config["training"]["steps"],
-            tests=tuple(map(str, view.tests)),
-            group=view.spec.question,
-            records_size=run.records_size(),
-            has_model=run.has_model,
-        )
+        if path.parent.is_file():
+            return _packed_entry(name, path, _changed(path.parent)).model_copy()
+        return _entry(name, path)
     except Exception as error:  # one broken folder must not take the list with it
         return RunEntry(name=name, error=f"cannot be read: {one_line(error)}")
+
+
+def _entry(name: str, path: Path) -> RunEntry:
+    asked, run = _asked(path, _changed(path / CONFIG)), open_run(path)
+    live = {"status": _status(run), "records_size": run.records_size(), "has_model": run.has_model}
+    return RunEntry(name=name, **asked.fields, **live)
+
+
+@lru_cache(maxsize=2 * MAX_LISTED)
+def _packed_entry(name: str, path: Path, changed: Changed) -> RunEntry:
+    """Nothing of it changes while its file does not."""
+    return _entry(name, path)
 
 
 def setting(view: "RunView") -> dict[str, Any]:
@@ -286,6 +406,26 @@ def judge(*, path: str) -> dict[str, Any]:
         return {"step": None, "verdicts": [], "functions": [], "why": str(error)}
     functions = glosses((row.prediction.hypothesis for row in rows), view.task)
     return {"step": step, "verdicts": [verdict_json(row) for row in rows], "functions": functions, "why": None}
+
+
+def judge_some(*, paths: list[str]) -> dict[str, str | None]:
+    """The verdict on each run as a whole: of the first, and of as many more as there is time for."""
+    end, words = time.monotonic() + BATCH_SECONDS, dict[str, str | None]()
+    for path in paths:
+        words[path] = _verdict(path)
+        if time.monotonic() > end:
+            break
+    return words
+
+
+def _verdict(path: str) -> str | None:
+    from lengthwise.records.view import RunView
+    from lengthwise.report.run_tables import row_verdict
+
+    try:
+        return row_verdict(RunView.of(_readable(path)).last_whole()[1])
+    except Exception:  # what is wrong with a run is told where it is chosen
+        return None
 
 
 def report(*, paths: list[str]) -> dict[str, Any]:

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-KINDS = {"check": "form", "explain": "form", "predict": "predict", "judge": "runs", "report": "runs"}
-PLACES = {"form": 1, "predict": 2, "runs": 1}
+KINDS = {
+    **{"check": "form", "explain": "form", "predict": "predict"},
+    **{"judge": "runs", "report": "runs", "judge_some": "list"},
+}
+PLACES = {"form": 1, "predict": 2, "runs": 1, "list": 1}
 """How many do work of each kind at the same time."""
 
 COMMANDS = {"judge": "evaluate", "report": "report"}
@@ -99,11 +102,11 @@ def work(server: int, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _function(name: str) -> Callable[..., dict[str, Any]]:
-    if KINDS[name] == "runs":
+    if KINDS[name] in ("runs", "list"):
         # Reading records takes libraries that a first prediction should not wait for.
         from lengthwise.explorer import runs
 
-        return {"judge": runs.judge, "report": runs.report}[name]
+        return {"judge": runs.judge, "judge_some": runs.judge_some, "report": runs.report}[name]
     from lengthwise.explorer import predict
 
     return {"check": predict.check, "explain": predict.explain, "predict": predict.predict_rows}[name]

@@ -1,7 +1,7 @@
 """Which runs there are, and which belong together: those of a results folder, and those that a report shows."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -232,20 +232,27 @@ def _order(run: ShownRun) -> tuple[Any, ...]:
 
 
 def _settings(runs: Sequence[ShownRun]) -> tuple[Setting, ...]:
-    flat = {run.label: _flat(run.view.config) for run in runs}
+    names = told_apart({run.label: run.view.config for run in runs})
+    groups = group_by(runs, lambda run: names[run.label])
+    return tuple(Setting(tuple(group), name) for name, group in groups.items())
+
+
+def told_apart(configs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """For each run of one question what sets its training apart from the others': empty where all were trained
+    alike, the same for those that differ in their seed alone."""
+    flat = {label: _flat(config) for label, config in configs.items()}
     first, *others = flat.values()
     # A config of an earlier version lacks what came later; what only some have cannot be compared.
     shared = [key for key in first if all(key in other for other in others) and not key.startswith(WATCHING)]
     differing = [key for key in shared if any(other[key] != first[key] for other in others)]
-    groups = group_by(runs, lambda run: ", ".join(_named(key, flat[run.label][key]) for key in differing))
-    return tuple(Setting(tuple(group), name) for name, group in groups.items())
+    return {label: ", ".join(_named(key, config[key]) for key in differing) for label, config in flat.items()}
 
 
 def _named(key: str, value: Any) -> str:
     return f"{key.rpartition('.')[2].replace('_', ' ')} {'–' if value is None else value}"
 
 
-def _flat(content: dict[str, Any], place: str = "") -> dict[str, Any]:
+def _flat(content: Mapping[str, Any], place: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in content.items():
         flat |= _flat(value, f"{place}{key}.") if isinstance(value, dict) else {f"{place}{key}": value}

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 
-from lengthwise.arithmetic import Domain, Task
+from lengthwise.arithmetic import Domain, Task, digit_count
 from lengthwise.records.evidence import Evidence
 from lengthwise.report.tables import shortened
 from lengthwise.theory.encodings import encoding_facts
@@ -162,6 +162,22 @@ def formula(hypothesis: Hypothesis | None, task: Task) -> str | None:
         a, b = f"(a mod {power})", f"(b mod {power})"
     inner = task.op.formula(a, b)
     return inner if task.modulus is None else f"({inner}) mod {task.modulus}"
+
+
+def unlike_training(train: Domain, a: int, b: int) -> str:
+    """That a number is shorter than all of training, or the one that is always short is longer. That long ones are
+    longer is what everybody asks for.
+
+    >>> unlike_training(Domain.parse("1..40x2"), 12345, 7)
+    'trained on 1..40x2: there the second number has 2 digits, and not 1'
+    """
+    lengths, longest = train.operand_lengths, train.length
+    for which, number, (fewest, most) in zip(("first", "second"), (a, b), lengths, strict=True):
+        digits = digit_count(number, train.base)
+        if digits < fewest or (most < digits and most < longest):
+            usual = str(most) if fewest == most else f"{fewest} to {most}"
+            return f"trained on {train}: there the {which} number has {usual} digits, and not {digits}"
+    return ""
 
 
 def joined_domains(domains: Iterable[Domain]) -> str:

@@ -1,11 +1,12 @@
 // A problem and a model's answer to it, in columns, beside the truth and what theory predicts.
-import { columnsThatFit, drawn, isLong } from "./blocks.js";
+import { columnsThatFit, drawn, isDense, isLong } from "./blocks.js";
 import { compared, marked, operand, plain } from "./digits.js";
 import { $, h } from "./dom.js";
 import { digitsRight, verdict } from "./answer_words.js";
 
 let shown = null;
 new ResizeObserver(() => shown?.refit()).observe($("#answer"));
+$("#answer").addEventListener("keydown", (event) => shown?.move(event));
 
 // The problem in columns, with the answer growing in it.
 export class AnswerSheet {
@@ -16,20 +17,19 @@ export class AnswerSheet {
     this.a = clean(question.a);
     this.b = clean(question.b);
     this.tokens = [];
-    this.waiting = "the model is being loaded…";
     this.buttons = new Map();
     // The answer's digits, the most significant first, and zeros that may only fill up its width.
     this.digits = [];
     this.zeros = [];
-    $("#answer-verdict").textContent = $("#answer-count").textContent = "";
+    for (const name of ["verdict", "count", "note"]) $(`#answer-${name}`).textContent = "";
     shown = this;
+    progress("The model is being loaded…");
     this.draw();
   }
 
   rows() {
     const [ofA, ofB] = this.model.trained_lengths,
       { sign } = this.model;
-    const waiting = this.waiting ? [h("span", { class: "note", role: "status" }, this.waiting)] : [];
     const rows = [
       { label: "", long: "first", cells: operand(this.a, ofA), spoken: this.a },
       {
@@ -40,7 +40,7 @@ export class AnswerSheet {
         spoken: `${sign} ${this.b}`,
         kind: "line",
       },
-      { label: "model", long: "model", cells: this.digits.length ? this.digits : waiting, kind: "result" },
+      { label: "model", long: "model", cells: this.digits, kind: "result" },
     ];
     return this.problem ? [...rows, ...this.references()] : rows;
   }
@@ -51,10 +51,18 @@ export class AnswerSheet {
       predicted === null
         ? { cells: [h("span", { class: "note" }, "no prediction")] }
         : { cells: marked(predicted.padStart(truth.length, "0"), truth), spoken: predicted };
-    return [
+    const rows = [
       { label: "truth", long: "truth", cells: plain(truth), spoken: truth },
       { label: "theory", long: "theory", ...theory },
     ];
+    return this.theoryInWords() ? rows.slice(0, 1) : rows;
+  }
+
+  // Where digits are many, a row that says nothing new would only take up room.
+  theoryInWords() {
+    const { truth, predicted } = this.problem;
+    if (!isDense(truth.length)) return "";
+    return predicted === null ? "Theory makes no prediction. " : predicted === truth ? "Theory predicts the truth. " : "";
   }
 
   draw() {
@@ -78,31 +86,33 @@ export class AnswerSheet {
     const order = this.problem.last_digit_first
       ? "The model writes the last digit first."
       : "The model writes the first digit first.";
-    return `${order} The bar under a digit is its probability. Point at a digit to see where it comes from.`;
+    const hint = "Point at a digit, or use the arrow keys, to see where it comes from.";
+    return `${this.theoryInWords()}${order} The bar under a digit is its probability. ${hint}`;
   }
 
   begin(problem) {
     this.problem = problem;
-    this.waiting = "";
+    $("#answer-note").textContent = problem.note ? `${problem.note[0].toUpperCase()}${problem.note.slice(1)}.` : "";
+    progress("The model reads the problem…");
     this.draw();
   }
 
   // Until its turn.
   wait({ position, seconds }) {
     const before = position === 1 ? "1 question is" : `${position} questions are`;
-    this.waiting = `${before} before this one: about ${Math.ceil(seconds)} s`;
-    this.draw();
+    progress(`${before} before this one: about ${Math.ceil(seconds)} s`);
   }
 
   add(token) {
-    if (this.waiting) this.begin(this.problem);
     const index = this.tokens.push(token) - 1;
+    progress("The model writes", this.digits.length, this.problem.truth.length);
     if (token.kind !== "digit") return;
     const button = h(
       "button",
       {
         type: "button",
         class: "answer-digit",
+        tabindex: "-1",
         "aria-pressed": "false",
         "aria-label": `${token.text}, ${chance(token.probability)}`,
       },
@@ -141,6 +151,7 @@ export class AnswerSheet {
   }
 
   finish(answer) {
+    progress();
     // What is no number is shown as it was written: a zero too many may be why.
     if (answer.malformed) this.putZeros();
     // Until now its length was not known.
@@ -153,13 +164,45 @@ export class AnswerSheet {
   }
 
   select(index) {
-    for (const [i, button] of this.buttons) button.setAttribute("aria-pressed", String(i === index));
+    for (const [i, button] of this.buttons) {
+      button.setAttribute("aria-pressed", String(i === index));
+      button.tabIndex = i === index ? 0 : -1;
+    }
+  }
+
+  // The digits are one stop of the Tab key; arrow keys go from one to the next.
+  move(event) {
+    const at = this.digits.indexOf(event.target),
+      line = this.isLong ? this.fit.block : this.digits.length;
+    const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -line, ArrowDown: line, Home: -at, End: this.digits.length };
+    if (at < 0 || !(event.key in steps)) return;
+    event.preventDefault();
+    this.digits[Math.max(0, Math.min(this.digits.length - 1, at + steps[event.key]))].focus();
+  }
+
+  // The token of the digit beside another one, to its left (-1) or right (1); undefined at the end.
+  beside(index, step) {
+    const button = this.digits[this.digits.indexOf(this.buttons.get(index)) + step];
+    return [...this.buttons].find(([, other]) => other === button)?.[0];
   }
 
   fail(message) {
     shown = null;
+    progress();
     $("#answer").replaceChildren(h("p", { class: "problem" }, message || "No answer: see the marked field."));
   }
+}
+
+// What the model is doing, and how much of it is done; nothing where it is done.
+function progress(doing = "", written = 0, digits = 0) {
+  const place = $("#answer-progress"),
+    [words, count] = place.querySelectorAll("span"),
+    bar = $("progress", place);
+  place.hidden = !doing;
+  if (words.textContent !== doing) words.textContent = doing;
+  count.textContent = digits ? ` ${Math.min(written + 1, digits)} of ${digits} digits` : "";
+  if (digits) Object.assign(bar, { max: digits, value: written + 1 });
+  else bar.removeAttribute("value");
 }
 
 const clean = (text) =>

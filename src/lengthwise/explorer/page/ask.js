@@ -19,12 +19,16 @@ let current = new AbortController();
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   ask();
+  reveal();
 });
 form.elements.model.addEventListener("change", () => {
   describe();
   random();
 });
-$("#ask-random").addEventListener("click", random);
+$("#ask-random").addEventListener("click", () => {
+  random();
+  reveal();
+});
 
 export async function enter(state) {
   const before = form.elements.model.value;
@@ -50,6 +54,12 @@ function refuse(message) {
   current.abort();
   $("#ask-results").hidden = true;
   showError(form, "model", message);
+}
+
+// On a narrow screen the answer stands below the form.
+function reveal() {
+  const card = $("#answer-card");
+  if (card.getBoundingClientRect().top > innerHeight - 160) card.scrollIntoView();
 }
 
 export function leave() {
@@ -156,7 +166,7 @@ async function ask() {
       if (event.error) return sheet.fail(event.error);
       if (event.answer) sheet.finish(event.answer);
     }
-    inside.open(question, sheet.tokens, signal, (i) => sheet.select(i));
+    inside.open(question, sheet, signal);
   } catch (error) {
     if (error.name === "AbortError" || signal.aborted) return;
     sheet.fail(showError(form, error.field, error.message) ? "" : error.message);

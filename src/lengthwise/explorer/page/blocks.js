@@ -1,21 +1,30 @@
 // A sum in columns; a long one is broken into blocks of as many columns as fit, the most significant block first.
 import { plain, row, sum } from "./digits.js";
-import { h } from "./dom.js";
+import { $, h } from "./dom.js";
 
 // A row is { label, sign, long, cells, spoken, kind }: `long` is its label in blocks; else `label`, and `sign` is
 // a cell before the others.
 
+// From so many digits on, small ones in tens.
+const DENSE = 81;
+export const isDense = (digits) => digits >= DENSE;
+const longest = (rows) => Math.max(...rows.map(({ cells }) => cells.length));
+const kindOf = (rows) => (isDense(longest(rows)) ? "long dense" : "long");
+
 // How many columns stand in an element beside the labels, in one table and in blocks.
 export function columnsThatFit(place, rows) {
   const count = (kind, label) => {
-    const probe = sum([rows.map((r) => row(r[label], plain("0")))], kind);
+    const probe = sum([rows.map((r) => row(r[label], plain("0".repeat(11))))], kind);
     place.append(probe);
-    const width = (selector) => probe.querySelector(selector).getBoundingClientRect().width;
-    const columns = Math.floor((place.clientWidth - width("th")) / width(".digit"));
+    const cells = [...$(".digit", probe).parentElement.children];
+    const [first, second, ...others] = cells.map((cell) => cell.getBoundingClientRect().x);
+    const space = place.clientWidth - $("th", probe).getBoundingClientRect().width;
+    const column = kind === "long dense" ? others[0] - second : second - first,
+      ten = others.at(-1) - first;
     probe.remove();
-    return Math.max(1, columns);
+    return kind === "long dense" ? 10 * Math.floor((space + ten - 10 * column) / ten) : Math.floor(space / column);
   };
-  return { whole: count("", "label"), block: count("long", "long") };
+  return { whole: Math.max(1, count("", "label")), block: Math.max(1, count(kindOf(rows), "long")) };
 }
 
 export function isLong(rows, fit) {
@@ -25,10 +34,10 @@ export function isLong(rows, fit) {
 export function drawn(rows, fit) {
   if (!isLong(rows, fit))
     return sum([rows.map((r) => row(r.label, content(r, [...(r.sign ?? []), ...r.cells]), r.spoken, r.kind))]);
-  const count = Math.ceil(Math.max(...rows.map(({ cells }) => cells.length)) / fit.block);
+  const count = Math.ceil(longest(rows) / fit.block);
   // The last block is full, so that a digit's block is known before those above it are written.
   const blocks = Array.from({ length: count }, (_, k) => rows.map((r) => cut(r, (count - 1 - k) * fit.block, fit.block)));
-  return sum(blocks, "long");
+  return sum(blocks, kindOf(rows));
 }
 
 // The part of a row that stands above its last `from` columns.

@@ -1,7 +1,9 @@
 // Curves of chosen runs: right answers on each domain while they train, and the loss.
 import { h, percent } from "./dom.js";
+import { oneIn, scale, scaleChoice } from "./error_scale.js";
 import { lineChart, look, swatch } from "./line_chart.js";
 import { domains, exact, losses } from "./run_data.js";
+import { labels } from "./run_names.js";
 
 // The domain to show at first: all of one run; of several, the one that the first was trained on.
 export function usualDomain(some) {
@@ -17,7 +19,11 @@ export const allDomains = (some) => [...new Set(some.flatMap((run) => domains(ru
 export function accuracyCard(some, domain, choose) {
   const measured = allDomains(some);
   const body = measured.length
-    ? [domainChoice(some, measured, domain, choose), ...accuracyCurves(some, measured, domain)]
+    ? [
+        h("div", { class: "bar-tools" }, domainChoice(some, measured, domain, choose), scaleChoice(() => choose(domain))),
+        ...lacking(some, domain),
+        ...accuracyCurves(some, measured, domain),
+      ]
     : [h("p", { class: "note" }, "Nothing measured yet.")];
   return h("section", { class: "card" }, h("h2", {}, "Accuracy during training"), body);
 }
@@ -29,13 +35,25 @@ function domainChoice(some, measured, domain, choose) {
     { id: "domain", onchange: (event) => choose(event.target.value) },
     options.map(([value, text]) => h("option", { value, selected: value === domain }, text)),
   );
-  return h("div", { class: "bar-tools" }, h("label", { for: "domain" }, "tested on", select));
+  return h("label", { for: "domain" }, "tested on", select);
+}
+
+// Runs that have no curve here, by name.
+function lacking(some, domain) {
+  const names = labels(some);
+  const without = domain ? some.filter((run) => !domains(run.name).includes(domain)) : [];
+  if (!without.length) return [];
+  const told = `Not tested on ${domain}: ${without.map((run) => names.get(run.name)).join(", ")}.`;
+  return [h("p", { class: "note lacking" }, told)];
 }
 
 function accuracyCurves(some, measured, domain) {
-  const chart = (lines) => lineChart({ label: "Accuracy", lines, format: (y) => `${percent(100 * y)} %` });
+  const chart = scale.isLog ? errorChart : accuracyChart;
+  const names = labels(some);
   if (domain)
-    return [chart(some.map((run, i) => ({ label: run.name, look: look(i), points: exact(run.name, domain) })))];
+    return [
+      chart(some.map((run, i) => ({ label: names.get(run.name), look: look(i), points: exact(run.name, domain) }))),
+    ];
   const [{ name, train }] = some;
   const lines = measured.map((own, i) => ({
     label: own === train ? `${own} (trained on)` : own,
@@ -46,12 +64,21 @@ function accuracyCurves(some, measured, domain) {
   return [chart(lines), h("ul", { class: "legend" }, keys)];
 }
 
+const accuracyChart = (lines) =>
+  lineChart({ label: "Accuracy", title: "right answers (%)", lines, format: (y) => `${percent(100 * y)} %` });
+
+function errorChart(lines) {
+  const errors = lines.map((line) => ({ ...line, points: line.points.map(([x, y]) => [x, 1 - y]) }));
+  return lineChart({ label: "Errors", title: "wrong answers (log scale)", lines: errors, log: true, format: oneIn });
+}
+
 export function lossCard(some) {
+  const names = labels(some);
   const lines = some
-    .map((run, i) => ({ label: some.length > 1 ? run.name : "loss", look: look(i), points: losses(run.name) }))
+    .map((run, i) => ({ label: some.length > 1 ? names.get(run.name) : "loss", look: look(i), points: losses(run.name) }))
     .filter((line) => line.points.length);
   const body = lines.length
-    ? lineChart({ label: "Training loss", lines, log: true, format: (y) => y.toPrecision(3) })
+    ? lineChart({ label: "Training loss", title: "loss (log scale)", lines, log: true, format: (y) => y.toPrecision(3) })
     : h("p", { class: "note" }, "Nothing recorded yet.");
   return h("section", { class: "card" }, h("h2", {}, "Loss"), body);
 }

@@ -13,14 +13,15 @@ export class Inside {
 
   clear() {
     this.chosen = null;
-    this.attention = this.dependence = this.problem = null;
+    this.attention = this.dependence = this.problem = this.sheet = null;
     this.layer = null;
     this.place.replaceChildren(h("p", { class: "note" }, "Ask, then point at a digit of the answer."));
   }
 
-  // `tokens` are those of the answer; `selected` is told which one is looked at.
-  async open(question, tokens, signal, selected) {
-    Object.assign(this, { tokens, selected });
+  // `sheet` has the tokens of the answer, and is told which one is looked at.
+  async open(question, sheet, signal) {
+    const { tokens } = sheet;
+    Object.assign(this, { tokens, sheet });
     const first = tokens.findIndex((token) => token.kind === "digit");
     if (first < 0) return;
     this.show(this.chosen ?? first);
@@ -39,7 +40,7 @@ export class Inside {
 
   show(index) {
     this.chosen = index;
-    this.selected?.(index);
+    this.sheet?.select(index);
     this.draw();
   }
 
@@ -52,16 +53,32 @@ export class Inside {
     );
     const parts = [
       h(
-        "p",
-        { class: "alternatives", "aria-live": "polite" },
-        "The digit ",
-        h("strong", {}, token.text),
-        ` was the likeliest: ${likely.join(", ")}.`,
+        "div",
+        { class: "alternatives" },
+        h(
+          "p",
+          { "aria-live": "polite" },
+          "The digit ",
+          h("strong", {}, token.text),
+          ` was the likeliest: ${likely.join(", ")}.`,
+        ),
+        this.neighbour("‹", "The digit to the left", -1),
+        this.neighbour("›", "The digit to the right", 1),
       ),
     ];
+    const focused = document.activeElement?.getAttribute("aria-label");
     if (this.problem) parts.push(h("p", { class: "problem" }, this.problem));
     parts.push(...this.dependencePart(), ...this.attentionPart());
+    const isInside = this.place.contains(document.activeElement);
     this.place.replaceChildren(...parts);
+    if (isInside && focused) this.place.querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  neighbour(text, label, step) {
+    const index = this.sheet?.beside(this.chosen, step);
+    const onclick = () => this.show(index),
+      disabled = index === undefined;
+    return h("button", { type: "button", class: "small", "aria-label": label, disabled, onclick }, text);
   }
 
   dependencePart() {

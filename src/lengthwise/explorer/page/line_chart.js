@@ -3,9 +3,9 @@ import { h, s } from "./dom.js";
 
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#1b95a5", "#7a52c7", "#6b7280"];
 const DASHES = ["", "8 4", "2 3", "10 3 2 3", "5 2", "14 4"];
-const HEIGHT = 240,
-  TOP = 14,
-  BOTTOM = 40,
+const HEIGHT = 268,
+  TOP = 34,
+  BOTTOM = 48,
   LEFT = 58,
   RIGHT = 14;
 
@@ -22,8 +22,8 @@ export function swatch(i) {
   );
 }
 
-// lines: [{ label, look, points: [[x, y], ...] }], in steps; log: a logarithmic axis, else percent.
-export function lineChart({ label, lines, log = false, format }) {
+// lines: [{ label, look, points: [[x, y], ...] }], in steps; title: of the axis; log: a logarithmic one, else percent.
+export function lineChart({ label, title, lines, log = false, format }) {
   const readout = h(
     "p",
     { class: "readout", "aria-live": "polite" },
@@ -38,7 +38,7 @@ export function lineChart({ label, lines, log = false, format }) {
   const steps = [...new Set(lines.flatMap((line) => line.points.map(([x]) => x)))].sort((x, y) => x - y);
   let at = null;
   const draw = () => {
-    if (place.clientWidth) place.replaceChildren(picture(lines, steps, log, place.clientWidth, at));
+    if (place.clientWidth) place.replaceChildren(picture(lines, steps, { log, title }, place.clientWidth, at));
   };
   const choose = (index) => {
     at = Math.max(0, Math.min(steps.length - 1, index));
@@ -69,15 +69,18 @@ export function lineChart({ label, lines, log = false, format }) {
   return h("div", {}, place, readout);
 }
 
-function picture(lines, steps, log, width, at) {
-  const all = lines.flatMap((line) => line.points.map(([, y]) => y)).filter((y) => !log || y > 0);
+function picture(lines, steps, { log, title }, width, at) {
+  const values = lines.flatMap((line) => line.points.map(([, y]) => y)),
+    all = values.filter((y) => !log || y > 0);
   const last = steps.at(-1) || 1,
     floor = HEIGHT - BOTTOM;
   const bounds =
     log && all.length
       ? [Math.floor(Math.log10(Math.min(...all))), Math.ceil(Math.log10(Math.max(...all)))]
       : [0, 1];
-  if (bounds[0] === bounds[1]) bounds[0] -= 1;
+  // Zero stands a decade below all else.
+  const hasZero = log && all.length < values.length;
+  if (bounds[0] === bounds[1] || hasZero) bounds[0] -= 1;
   const x = (step) => LEFT + (step / last) * (width - LEFT - RIGHT);
   const share = (value) =>
     log ? (Math.log10(Math.max(value, 10 ** bounds[0])) - bounds[0]) / (bounds[1] - bounds[0]) : value;
@@ -93,19 +96,26 @@ function picture(lines, steps, log, width, at) {
         "text",
         { x: LEFT - 8, y: y(mark) + 4, "text-anchor": "end" },
         log
-          ? mark >= 0.01
-            ? String(Number(mark.toPrecision(1)))
-            : `1e${Math.round(Math.log10(mark))}`
-          : `${100 * mark} %`,
+          ? hasZero && mark === marks[0]
+            ? "0"
+            : mark >= 0.01
+              ? String(Number(mark.toPrecision(1)))
+              : `1e${Math.round(Math.log10(mark))}`
+          : String(100 * mark),
       ),
     );
   }
+  svg.append(s("text", { class: "axis-title", x: 0, y: 14 }, title));
+  const middle = (LEFT + width - RIGHT) / 2;
+  svg.append(
+    s("text", { class: "axis-title", x: middle, y: HEIGHT - 6, "text-anchor": "middle" }, "training steps"),
+  );
   for (const step of [0, last / 2, last])
     svg.append(
       s(
         "text",
         { x: x(step), y: floor + 20, "text-anchor": step ? (step === last ? "end" : "middle") : "start" },
-        `${Math.round(step).toLocaleString("en")}${step === last ? " steps" : ""}`,
+        Math.round(step).toLocaleString("en"),
       ),
     );
   if (at !== null)

@@ -3,33 +3,15 @@ import { getJson } from "./api.js";
 
 export const points = new Map(); // by name: { offset, points, reading }
 export const verdicts = new Map(); // by name: { size, reading, reply, error }
+export const words = new Map(); // by name: the verdict on the run as a whole, null where there is none
 
-export const byGroup = (some) => [...Map.groupBy(some, (run) => run.group || run.name).values()];
-export const title = (run) =>
-  `${run.task}${run.base === 10 ? "" : ` in base ${run.base}`}, ${run.train}, ${run.encoding}`;
+const ofMetric = (name, metric) => points.get(name).points.filter((point) => point.metric === metric);
+const curve = (some) => some.map((point) => [point.step, point.value]);
 
-export const exact = (name, where) =>
-  points
-    .get(name)
-    .points.filter((point) => point.metric === "exact" && point.domain === where)
-    .map((point) => [point.step, point.value]);
-
-export const losses = (name) =>
-  points
-    .get(name)
-    .points.filter((point) => point.metric === "train_loss")
-    .map((point) => [point.step, point.value]);
-
-export const domains = (name) => [
-  ...new Set(
-    points
-      .get(name)
-      .points.filter((point) => point.metric === "exact")
-      .map((point) => point.domain),
-  ),
-];
-
-export const lastStep = (name) => Math.max(0, ...points.get(name).points.map((point) => point.step));
+export const exact = (name, where) => curve(ofMetric(name, "exact").filter((point) => point.domain === where));
+export const losses = (name) => curve(ofMetric(name, "train_loss"));
+export const domains = (name) => [...new Set(ofMetric(name, "exact").map((point) => point.domain))];
+export const lastStep = (name) => points.get(name).points.reduce((last, point) => Math.max(last, point.step), 0);
 
 // Only what the records have added since. Whoever asks meanwhile waits for the same reading.
 export function readPoints(run) {
@@ -60,6 +42,27 @@ export function readVerdicts({ name, records_size: size }) {
   );
   verdicts.set(name, entry);
   return entry.reading;
+}
+
+let judged = "";
+let judging = null;
+
+// The verdicts on all runs, some at a time; `told` is called after each. Only where records have changed since.
+export function readWords(runs, told) {
+  const state = runs.map((run) => `${run.name} ${run.records_size}`).join("\n");
+  if (state !== judged) judging ??= judge(state, told).finally(() => (judging = null));
+  return judging;
+}
+
+async function judge(state, told) {
+  for (let left = 1; left;) {
+    const reply = await getJson("/api/judged");
+    words.clear();
+    for (const [name, word] of Object.entries(reply.verdicts)) words.set(name, word);
+    left = reply.left;
+    if (!left) judged = state;
+    told();
+  }
 }
 
 // Changes whenever there is something new to draw of a run.

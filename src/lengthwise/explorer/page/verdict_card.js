@@ -1,51 +1,48 @@
 // Verdicts as tables: one row per test domain, seeds of one config together.
 import { h, percent } from "./dom.js";
-import { byGroup, title, verdicts } from "./run_data.js";
+import { verdicts } from "./run_data.js";
+import { breakable, bySetting, lastPart, question, VERDICTS } from "./run_names.js";
 
 const NAMES =
   "In % of problems. Accuracy: answered as arithmetic does; predicted accuracy: that of the predicted function, " +
   "exactly; agreement: answered as the predicted function does, right or wrong.";
-const SIGNS = { holds: ["yes", "✓ holds"], fails: ["no", "✗ fails"], undecided: ["wait", "? undecided"] };
 
 export function verdictCard(some) {
   return h("section", { class: "card" }, h("h2", {}, "Did the prediction hold?"), [
-    ...byGroup(some).flatMap(verdictTable),
+    ...bySetting(some).flatMap(verdictTable),
     h("p", { class: "note" }, NAMES),
   ]);
 }
 
 function verdictTable(members) {
   const judged = members.map((run) => verdicts.get(run.name)?.reply).filter((reply) => reply?.verdicts.length);
+  const asked = question(members[0]);
   if (!judged.length) {
     const { reply, error } = verdicts.get(members[0].name) ?? {};
-    return h(
-      "p",
-      { class: "note" },
-      `${title(members[0])}: not judged yet (${reply?.why ?? error ?? "being read"})`,
-    );
+    return h("p", { class: "note" }, `${asked}: not judged yet (${reply?.why ?? error ?? "being read"})`);
   }
-  const rows = judged[0].verdicts.map((first) => {
-    const same = judged.flatMap((reply) => reply.verdicts.filter((verdict) => verdict.domain === first.domain));
+  const all = judged.flatMap((reply) => reply.verdicts);
+  const rows = [...Map.groupBy(all, (verdict) => verdict.domain).values()].map((same) => {
+    const [first] = same;
     return h(
       "tr",
       {},
-      h("th", { scope: "row" }, first.domain),
+      h("th", { scope: "row" }, first.domain, same.length < judged.length ? few(same.length) : null),
       h("td", {}, tally(same.map((v) => v.verdict))),
-      h("td", {}, percent(first.percent)),
+      h("td", {}, first.percent === 100 && first.accuracy !== "1" ? "<100" : percent(first.percent)),
       h("td", {}, spread(same.map((v) => v.measured.percent))),
       h("td", {}, spread(same.flatMap((v) => (v.agreement ? [v.agreement.percent] : [])))),
       h("td", {}, first.hypothesis ?? "–"),
     );
   });
-  const name =
-    judged.length > 1
-      ? `${title(members[0])}, ${judged.length} seeds: mean (lowest to highest)`
-      : `${title(members[0])}: ${members[0].name}`;
+  const seeds =
+    judged.length > 1 ? `, ${judged.length} seeds: mean (lowest to highest)` : `: ${lastPart(members[0].name)}`;
+  const name = `${asked}${seeds}`;
   const head = ["test on", "verdict", "predicted accuracy %", "accuracy %", "agreement %", "computes"].map((text) =>
     h("th", { scope: "col" }, text),
   );
   return [
-    h("h3", { class: "verdict-title" }, name),
+    h("h3", { class: "verdict-title" }, ...breakable(name)),
     h(
       "div",
       { class: "scroll", tabindex: "0", role: "group", "aria-label": `Verdicts on ${name}` },
@@ -54,6 +51,9 @@ function verdictTable(members) {
     ...judged[0].functions.map((text) => h("p", { class: "note" }, text)),
   ];
 }
+
+// Of the seeds that were tested there, where not all were.
+const few = (count) => h("small", {}, ` (${count} seed${count === 1 ? "" : "s"})`);
 
 function spread(shares) {
   if (!shares.length) return "–";
@@ -70,12 +70,10 @@ function tally(words) {
   return h(
     "span",
     {},
-    counts.map(([word, some]) =>
-      h(
-        "span",
-        { class: `pill ${SIGNS[word][0]}` },
-        words.length > 1 ? `${SIGNS[word][1]} ${some.length}/${words.length}` : SIGNS[word][1],
-      ),
-    ),
+    counts.map(([word, some]) => {
+      const [kind, sign] = VERDICTS[word],
+        share = words.length > 1 ? ` ${some.length}/${words.length}` : "";
+      return h("span", { class: `pill ${kind}` }, `${sign} ${word}${share}`);
+    }),
   );
 }

@@ -33,6 +33,7 @@ LINES = {
     "docs/encodings.md": "Every positional encoding in a formula and a picture.",
     "docs/explorer.md": "lengthwise explore: what its page shows, its API, its bounds.",
     "docs/extend.md": "Operations, encodings, layouts and networks of your own.",
+    "docs/first-hour.md": "Thirty steps for a newcomer, from an empty folder to a report and a notebook.",
     "docs/interop.md": "Hugging Face folders in and out, any causal LM asked, problems as files.",
     "docs/log.md": "What was tried and what it gave, by date.",
     "docs/map.md": "This page.",

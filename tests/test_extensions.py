@@ -39,7 +39,7 @@ def ran(installed, *command, cwd=None):
 
 
 TRAINED = "train double --base 3 --train D1 --test D1..2 --encoding fading --layout swapped --size nano"
-TINY = "--model.layers 1 --model.heads 2 --model.width 16 --training.steps 2 --evaluation.problems 20"
+TINY = "--quiet --model.layers 1 --model.heads 2 --model.width 16 --training.steps 2 --evaluation.problems 20"
 
 
 def test_the_template_trains_and_passes_its_own_tests(installed, tmp_path):

@@ -42,13 +42,15 @@ def news_console(*, quiet: bool = False) -> Console:
     return Console(stderr=True, highlight=False, quiet=quiet)
 
 
-def show_log(console: Console) -> None:
-    """Print what the package's logger is told, such as devices, folders and times."""
-    handler = logging.Handler()
-    handler.emit = lambda record: console.print(record.getMessage(), style="dim", markup=False, soft_wrap=True)
+def show_log(console: Console | None) -> None:
+    """Print what the package's logger is told, such as devices, folders and times; with None, no longer."""
     log = logging.getLogger("lengthwise")
-    log.setLevel(logging.INFO)
-    log.handlers = [handler]
+    log.handlers = []
+    log.setLevel(logging.NOTSET if console is None else logging.INFO)
+    if console is not None:
+        handler = logging.Handler()
+        handler.emit = lambda record: console.print(record.getMessage(), style="dim", markup=False, soft_wrap=True)
+        log.addHandler(handler)
 
 
 @contextmanager

@@ -184,7 +184,7 @@ def test_almost_always_right_looks_unlike_always_right(opened):
     assert values.all_text_contents()[:6] == [*"0000", "1 in", "22,000"]
     page.locator("#accuracy .column").nth(4).hover()
     expect(page.locator("#accuracy .readout")).to_contain_text(
-        "99.995 % right, exactly 21999/22000. Wrong: 1 in 22,000."
+        "99.995 %, exactly 21999/22000. Wrong: 1 in 22,000."
     )
     page.get_by_label("modulo").fill("151")
     expect(page.locator("#accuracy .axis-title").first).to_have_text("wrong answers (log scale)")
@@ -648,7 +648,7 @@ def test_runs_are_compared_told_apart_and_reported(opened):
     chart = page.get_by_role("group", name="Training loss")
     chart.focus()
     page.keyboard.press("ArrowRight")
-    expect(chart.locator("xpath=following-sibling::p")).to_contain_text("Step 6")
+    expect(chart.locator("xpath=following-sibling::p")).to_contain_text("Step 1")
     with page.expect_popup() as popup:
         page.get_by_role("link", name="Open the report").click()
     report = popup.value

@@ -452,7 +452,7 @@ def test_rows_that_were_not_measured_are_not_drawn(tmp_path):
         ({"config.json": CONFIG, "records.jsonl": ""}, "no records yet"),
         ({"config.json": "{", "records.jsonl": RECORD}, "cannot read"),
         ({"config.json": '{"task": "add"}', "records.jsonl": RECORD}, "it has no train, test"),
-        ({"config.json": CONFIG.replace("add", "sub"), "records.jsonl": RECORD}, "unknown operation 'sub'"),
+        ({"config.json": CONFIG.replace("add", "div"), "records.jsonl": RECORD}, "unknown operation 'div'"),
         ({"config.json": CONFIG, "records.jsonl": RECORD}, "lines are missing"),
     ],
 )

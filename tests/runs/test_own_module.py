@@ -44,14 +44,13 @@ def config():
 
 @pytest.fixture(scope="module")
 def folder(config, tmp_path_factory):
-    (folder,) = lengthwise.train(config, out=tmp_path_factory.mktemp("runs"), module=Recurrent)
-    return folder
+    return lengthwise.train(config, out=tmp_path_factory.mktemp("runs"), module=Recurrent)
 
 
 def test_it_ends_where_torchs_own_optimizer_does(config, tmp_path):
     """By hand, with nothing of the trainer: the same batches, the loss of answer tokens, AdamW, clipping."""
     few = config.changed(training={"steps": 10})
-    (folder,) = lengthwise.train(few, out=tmp_path, module=Recurrent)
+    folder = lengthwise.train(few, out=tmp_path, module=Recurrent)
     stack = build([config], torch.device("cpu"))
     data = training_data(stack, BATCH)
     module = Recurrent(len(stack.layout.vocabulary), stack.layout.length)
@@ -79,7 +78,7 @@ def test_it_is_measured_judged_and_asked(folder):
     found = lengthwise.evaluate(run)
     assert [verdict.word for verdict in found.verdicts][:1] == ["holds"]
     assert run.ask(1, 1).answered == 2
-    decoded = [r for r in folder.records() if r.mode == "decoded" and r.metric == "exact" and r.domain == "D1"]
+    decoded = [r for r in folder.view.records if r.mode == "decoded" and r.metric == "exact" and r.domain == "D1"]
     assert [(r.correct, r.total) for r in decoded] == [(4, 4)]
 
 

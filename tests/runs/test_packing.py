@@ -73,8 +73,8 @@ def test_muon_in_a_stack(tmp_path):
 
 
 def test_a_member_that_breaks_fails_and_the_other_is_done(tmp_path, monkeypatch):
-    def broken(configs, device, names):
-        stack = build(configs, device, names)
+    def broken(configs, device, names, **options):
+        stack = build(configs, device, names, **options)
         with torch.no_grad():
             stack.model.tokens.weight[0] = float("nan")
         return stack

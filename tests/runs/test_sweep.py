@@ -91,7 +91,7 @@ def test_stacks_depend_on_the_list_of_runs_alone(tmp_path):
         ("add --vary seed 0..99999 --vary base 2,3", "more than 100,000 runs"),
         ("add --vary seed one,two", "seed is 'one'"),
         ("add --vary seed [1,", "not a JSON list"),
-        ("--vary task add,sub", "unknown operation 'sub'"),
+        ("--vary task add,div", "unknown operation 'div'"),
         ("add --vary training.steps 0,5", "steps is '0' (must be greater than or equal to 1)"),
         ("add --vary layout padded --vary layout None", "--vary layout is given twice"),
         ("add --seed 3 --vary seed 0..1", "seed is given and varied"),

@@ -15,13 +15,7 @@ from lengthwise.commands.verbosity import Verbosity
 from lengthwise.progress import progress_shown
 from lengthwise.recipes import configure
 from lengthwise.records.files import json_text
-from lengthwise.runs.config import RunConfig, completed
-
-STATE_NEWS = {
-    "done": "is done already",
-    "stopped": "was stopped; training goes on from its last checkpoint",
-    "interrupted": "was interrupted; training goes on from its last checkpoint, if there is one",
-}
+from lengthwise.runs.config import RunConfig
 
 DEFAULT_NAME = "(default: made from task, domain, encoding and seed)"
 
@@ -89,10 +83,6 @@ class Train(Configured, Verbosity):
         if self.dry_run:
             return self._show_costs(news)
         folder = RunFolder(self.out / self.config.folder_name(self.name))
-        state = folder.state()
-        if state in STATE_NEWS:
-            folder.refuse_other(self.config.model_dump(mode="json"), completed)
-            news.print(f"{folder.path} {STATE_NEWS[state]}", soft_wrap=True, markup=False)
         train_jobs([Job(self.config, folder)], device=self.device, mirror=self.mirror, console=news)
         return self._show_verdicts(folder.path)
 

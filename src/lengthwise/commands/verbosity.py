@@ -20,8 +20,7 @@ class Verbosity:
         if self.quiet and self.verbose:
             raise InputError("--quiet and --verbose exclude each other")
         console = news_console(quiet=self.quiet)
-        if self.verbose:
-            show_log(console)
+        show_log(console if self.verbose else None)
         return console
 
     def results(self, *, as_json: bool) -> Console:

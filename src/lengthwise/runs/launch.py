@@ -55,6 +55,12 @@ from lengthwise.training.trainer import Callbacks, Progress, Trainer
 
 log = logging.getLogger(__name__)
 
+STATE_NEWS = {
+    "done": "is done already",
+    "stopped": "was stopped; training goes on from its last checkpoint",
+    "interrupted": "was interrupted; training goes on from its last checkpoint, if there is one",
+}
+
 
 @dataclass(frozen=True)
 class Job:
@@ -103,20 +109,24 @@ def train_jobs(
     own = {} if module is None else {OWN_MODULE: getattr(module, "__name__", type(module).__name__)}
     facts = environment(where) | own
     new = [job for job in jobs if not job.folder.path.exists()]
+    states, console = [job.folder.state() for job in jobs], console or news_console()
     with stops_recorded(jobs), ExitStack() as locks:
         for job in jobs:
             RunFolder.claim(job.folder.path, job.config.model_dump(mode="json"), facts, completed)
             check_module(job.folder, own.get(OWN_MODULE))
-            log.info("%s: %s", job.folder.path, "new" if job in new else f"at step {job.place[0]:,}")
         unfinished = [job for job in jobs if job.folder.status() != "done"]
         for job in unfinished:
             locks.enter_context(folder_lock(job.folder.path))
+            log.info("%s: %s", job.folder.path, "new" if job in new else f"at step {job.place[0]:,}")
         agree([job.folder.checkpoint_path for job in unfinished])
+        if len(jobs) == 1 and states[0] in STATE_NEWS:
+            news = f"{jobs[0].folder.path} {STATE_NEWS[states[0]]}"
+            console.print(news, soft_wrap=True, markup=False)
         for members in stacks(unfinished) if module is None else [[job] for job in unfinished]:
             with failures_recorded(members), memory_errors_explained(len(members)):
                 with new_folders_removed_on_error(job for job in members if job in new):
                     mirrors = open_mirrors(mirror, [job.folder for job in members])
-                    run = StackRun(members, where, mirrors, console or news_console(), module)
+                    run = StackRun(members, where, mirrors, console, module)
                 run.to_the_end()
     return [job.folder for job in jobs]
 

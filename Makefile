@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Set up again only when the list of dependencies changes.
 STAMP := .venv/.installed
 
-.PHONY: setup demo test gpu-test lint format results docs
+.PHONY: setup demo test first-hour gpu-test lint format results docs
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
@@ -26,6 +26,9 @@ docs: setup
 test: setup
 	scripts/install_chromium.sh
 	$(BIN)/pytest --numprocesses auto --quiet
+
+first-hour: setup
+	$(BIN)/pytest -m tour --quiet
 
 gpu-test: setup
 	$(BIN)/python scripts/gpu_test.py

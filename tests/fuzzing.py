@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 from lengthwise.cli import main
 from lengthwise.errors import InputError
 
-SECONDS = 8
+SECONDS, PATIENCE = 8, 20
 MEMORY = 4 * 2**30
 """Address space that one trial may take beyond what the process has."""
 LONGEST_LINE = 1_000
@@ -382,7 +382,7 @@ def limits() -> Iterator[None]:
     """Bounded time and memory, a plain user's rights, and the process as it was afterwards."""
 
     def stop(*_: object) -> None:
-        raise TooSlowError(f"more than {SECONDS} s of work, or {20 * SECONDS} s in all")
+        raise TooSlowError(f"more than {SECONDS} s of work, or {PATIENCE * SECONDS} s in all")
 
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -391,7 +391,7 @@ def limits() -> Iterator[None]:
         signal.signal(number, stop)
     # Of its own work, so that a loaded machine fails no trial; whoever waits for ever does no work.
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
-    signal.alarm(20 * SECONDS)
+    signal.alarm(PATIENCE * SECONDS)
     try:
         with plain_rights():
             yield

@@ -94,6 +94,7 @@ def test_what_may_change_is_what_the_command_names():
 def test_a_hang_and_a_flood_of_memory_end(tmp_path, monkeypatch):
     """A trial that waits forever, or takes all memory, is stopped and counts as a failure."""
     monkeypatch.setattr("fuzzing.SECONDS", 1)
+    monkeypatch.setattr("fuzzing.PATIENCE", 3)
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe")
     monkeypatch.setattr("fuzzing.main", lambda _: Path("pipe").read_bytes())

@@ -135,10 +135,12 @@ def _continued(subject: Subject, pair: Pair, draft: Tensor) -> Tensor:
     reading, end = prepare(subject, pair), subject.layout.vocabulary.eos
     places, start = reading.positions.shape[-1], int(reading.lengths.min())
     ids = functional.pad(subject.layout.encode(*pair, draft).ids, (0, reading.steps), value=end)[..., :places]
-    logits = subject.model(ids[..., :-1], reading.positions_of(ids[..., :-1]), tail=places - start)
-    written = functional.pad(logits.argmax(-1), (start, 0))
-    guess, told = (after_prompt(part, reading.lengths, reading.steps) for part in (ids, written))
+    guess = after_prompt(ids, reading.lengths, reading.steps)
     in_answer = (guess == end).cumsum(-1) - (guess == end).long() == 0  # up to its end
+    last = int((reading.lengths + in_answer.sum(-1)).max())  # no token after the longest guess matters
+    logits = subject.model(ids[..., : last - 1], reading.positions_of(ids[..., : last - 1]), tail=last - start)
+    written = functional.pad(logits.argmax(-1), (start, places - last))
+    told = after_prompt(written, reading.lengths, reading.steps)
     agreed = int(_first((guess != told) & in_answer).min())
     if agreed == reading.steps:
         return guess

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from lengthwise.theory import predict as theory
 from lengthwise.theory.hypotheses import Hypothesis
+from lengthwise.theory.operations import modulus_divides
 from lengthwise.theory.predict import Prediction, Predictions
 from lengthwise.theory.rules import Case, find_rule
 
@@ -42,7 +43,7 @@ class Kind(NamedTuple):
     @classmethod
     def of(cls, case: Case) -> "Kind":
         task = case.task
-        divides = None if task.modulus is None else task.base**case.n % task.modulus == 0
+        divides = None if task.modulus is None else modulus_divides(task, case.n)
         lengths = LONGER if case.upward else TRAINED if case.in_distribution else SHORTER
         return cls(task.operation, divides, case.encoding, case.layout, lengths)
 

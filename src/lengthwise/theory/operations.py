@@ -54,4 +54,4 @@ def theory_of(task: Task) -> OperationTheory | None:
 
 def modulus_divides(task: Task, length: int) -> bool:
     """Whether the modulus divides base^length: a sum or a product then depends on the last digits alone."""
-    return task.modulus is not None and task.base**length % task.modulus == 0
+    return task.modulus is not None and pow(task.base, length, task.modulus) == 0

@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Set up again only when the list of dependencies changes.
 STAMP := .venv/.installed
 
-.PHONY: setup demo test first-hour gpu-test lint format results docs
+.PHONY: setup demo test test-slow gpu-test lint format results docs
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
@@ -27,8 +27,9 @@ test: setup
 	scripts/install_chromium.sh
 	$(BIN)/pytest --numprocesses auto --quiet
 
-first-hour: setup
-	$(BIN)/pytest -m tour --quiet
+test-slow: setup
+	scripts/install_chromium.sh
+	$(BIN)/pytest -m slow --numprocesses auto --quiet
 
 gpu-test: setup
 	$(BIN)/python scripts/gpu_test.py

@@ -68,7 +68,7 @@ def test_there_are_thirty_steps():
     assert [number for number, _ in steps()] == list(range(1, 31))
 
 
-@pytest.mark.tour
+@pytest.mark.slow
 def test_every_step_of_the_first_hour(installed, tmp_path):
     environment = os.environ | SHORT
     environment |= {

@@ -27,6 +27,7 @@ def test_theory_shows_what_is_stored(tmp_path):
     assert texts(ran) == texts(nbformat.read(NOTEBOOKS["theory"], as_version=4)), "run: scripts/run_notebooks.py"
 
 
+@pytest.mark.slow
 def test_training_runs_in_small(tmp_path, monkeypatch):
     monkeypatch.setenv("LENGTHWISE_NOTEBOOK_STEPS", "3")
     small = texts(SCRIPT["run_notebook"](NOTEBOOKS["train-and-look"], tmp_path))

@@ -68,6 +68,7 @@ def picture(page: Page, part: str, size: dict, scheme: str) -> None:
     assert (IMAGES / name).exists(), "run this test with LENGTHWISE_SCREENSHOTS=1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "scheme"), SCREENS)
 def test_predict_at_every_width_and_in_both_colours(opened, size, scheme):
     page = opened(size=size, scheme=scheme)
@@ -91,6 +92,7 @@ def sum_asked(server) -> tuple[str, str, int]:
     return "123456789123"[: trained + 2], "567891234567"[: trained + 2], trained
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "scheme"), SCREENS)
 def test_ask_at_every_width_and_in_both_colours(opened, sum_asked, size, scheme):
     a, b, _ = sum_asked
@@ -108,6 +110,7 @@ def question(page: Page, text: str) -> Locator:
     return page.locator("#run-list summary", has_text=text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "scheme"), SCREENS)
 def test_runs_at_every_width_and_in_both_colours(opened, results_server, size, scheme):
     """On the repository's own results, three seeds of one encoding beside three of another."""

@@ -55,6 +55,7 @@ def opened(browser, path, size=DESKTOP, scheme="light"):
     return page, seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
 def test_every_plot_is_drawn_offline_without_a_sound(browser, report, size, scheme):

@@ -32,6 +32,7 @@ def cluster_of_one_node():
         started.shutdown()
 
 
+@pytest.mark.slow
 def test_a_lost_worker_and_a_lost_node(tmp_path, monkeypatch):
     tests = Path(__file__).parent
     monkeypatch.setenv(FOLDER, str(tmp_path / "gate"))

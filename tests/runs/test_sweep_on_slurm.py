@@ -31,6 +31,7 @@ def engine(tmp_path, **options):
     return SlurmEngine(**{**usual, "logs": tmp_path / "runs" / "logs", **options})
 
 
+@pytest.mark.slow
 def test_preempted_and_killed_jobs_end_as_undisturbed_and_one_killed_again_is_listed(tmp_path, gate, monkeypatch):
     """One job is preempted, queued again, killed and submitted again; the other is killed twice."""
     monkeypatch.setattr(submitit.Job, "_results_timeout_s", 0)  # this disk is not a slow network's

@@ -101,6 +101,7 @@ def test_decoded_answers_of_every_tested_length(tmp_path):
     assert {(r.step, r.total) for r in records} == {(2, 3)}, "after training alone"
 
 
+@pytest.mark.slow
 def test_a_recipe_has_a_number_of_seeds_of_its_own(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(RECIPES, "coupled-1000", tiny_recipe("coupled-1000"))
     monkeypatch.setattr("lengthwise.commands.reproduce.render", lambda recipes, out, console: None)

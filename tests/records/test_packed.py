@@ -73,6 +73,7 @@ def test_every_byte_comes_back(live, packed, tmp_path):
     assert after == before
 
 
+@pytest.mark.slow
 def test_the_repository_s_results_unpack_and_pack_to_the_same_bytes(tmp_path):
     unpack(ROOT / "results", tmp_path / "live")
     pack(tmp_path / "live", tmp_path / "packed")

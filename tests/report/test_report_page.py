@@ -327,6 +327,7 @@ def test_names_cannot_break_the_page(tmp_path):
     assert "<img" not in page and "&lt;img src=x&gt;&amp;2" in page
 
 
+@pytest.mark.slow
 def test_all_of_results_stays_small():
     assert len(Report.of([ROOT / "results"]).html().encode()) < 6e6
 

@@ -127,6 +127,7 @@ def test_a_folder_of_another_config_is_refused_before_anything_starts(tmp_path):
 # --- workers on this machine ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_replaced_and_one_killed_again_is_listed(tmp_path, gate):
     """One stack is killed once, and finished; the other is killed twice, and taken up by the next call."""
 

@@ -10,6 +10,8 @@ import pytest
 import torch
 
 ROOT = Path(__file__).parent.parent
+# Other tests need libraries that a GPU machine may lack.
+GPU_TESTS = [str(ROOT / "tests" / part) for part in ("model", "training")]
 sys.path.insert(0, str(ROOT / "src"))
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
 
@@ -34,7 +36,7 @@ def main() -> int:
     from lengthwise.runs.machine import environment  # noqa: PLC0415
 
     counts = Counts()
-    code = pytest.main(["-q", "-m", "gpu", "-p", "no:cacheprovider", str(ROOT / "tests")], plugins=[counts])
+    code = pytest.main(["-q", "-m", "gpu", "-p", "no:cacheprovider", *GPU_TESTS], plugins=[counts])
     facts = {
         "date": datetime.now(UTC).date().isoformat(),
         **environment(torch.device("cuda")),

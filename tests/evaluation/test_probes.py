@@ -231,3 +231,14 @@ def test_one_digit_below_the_top_is_changed_and_the_local_rule_then_says_otherwi
     above = sums.gather(-1, column.unsqueeze(-1) + 1)
     assert torch.equal(local, ((above + carried(given).long()) % base).squeeze(-1))
     assert torch.equal(true, ((above + carried(answers).long()) % base).squeeze(-1))
+
+
+def test_an_answer_without_a_digit_to_change_is_left_as_it_is():
+    """Of two digits the lowest alone may be changed: 9 + 9 hands on a carry whatever is written there."""
+    draws, task = drawing([member()], 3, 500), Task.parse("add")
+    a, b = draws.operands("D2", draws.indices())
+    answers = reference_answers([task], [Hypothesis.parse("truth")], a, b, 3)
+    changed = changed_answers(draws, 2, a, b, answers)
+    left = ~changed.possible
+    assert left.any() and torch.equal(changed.answers[left], answers[left])
+    assert changed.answers.max() < 10

@@ -146,7 +146,8 @@ def changed_answers(drawing: Drawing, length: int, a: Tensor, b: Tensor, answers
     choices = torch.where(carries, base - sums, sums).clamp(min=0)
     order = draws.several(DRAWS_PER_PROBLEM // 2, length - 1).movedim(0, -1)
     column = order.masked_fill(choices == 0, -1).argmax(-1, keepdim=True)
-    digit = (least + below(draws(DRAWS_PER_PROBLEM - 1).unsqueeze(-1), choices)).gather(-1, column)
+    other = least + below(draws(DRAWS_PER_PROBLEM - 1).unsqueeze(-1), choices)
+    digit = torch.where(choices > 0, other, written).gather(-1, column)
     true = answers.long().gather(-1, column + 1)
     local = (true + 1 - 2 * carries.gather(-1, column).long()) % base
     return Changed(

@@ -3,11 +3,9 @@
 from pathlib import Path
 
 from lengthwise.report.collection import Collection
-from lengthwise.report.evidence import write_evidence
 from lengthwise.report.figures.lengths import accuracy_by_length
 from lengthwise.report.figures.style import look
-from lengthwise.report.results import write_results
-from lengthwise.report.results_page import results_page
+from lengthwise.report.results import results_page, write_evidence, write_results
 
 ROOT = Path(__file__).parent.parent
 RESULTS, PAGE = ROOT / "results", ROOT / "docs" / "results.md"

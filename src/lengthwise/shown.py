@@ -12,7 +12,7 @@ class Shown:
     shown_by: ClassVar[str]
 
     def __repr__(self) -> str:
-        return resolve_name("lengthwise.report.notebook:as_text")(self, resolve_name(self.shown_by))
+        return resolve_name("lengthwise.report.tables:as_text")(self, resolve_name(self.shown_by))
 
     def _repr_html_(self) -> str:
-        return resolve_name("lengthwise.report.notebook:as_html")(self, resolve_name(self.shown_by))
+        return resolve_name("lengthwise.report.tables:as_html")(self, resolve_name(self.shown_by))

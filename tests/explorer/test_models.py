@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lengthwise.explorer import models as models_module
-from lengthwise.explorer.models import Models, Queue
+from lengthwise.explorer import workers
 from lengthwise.explorer.queries import LOADED_MODELS, MAX_QUEUED_TOKENS, RefusedError
+from lengthwise.explorer.workers import Models, Queue
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def loads(monkeypatch):
         time.sleep(0.05)
         return object()
 
-    monkeypatch.setattr(models_module, "_load", slow_load)
+    monkeypatch.setattr(workers, "_load", slow_load)
     return done
 
 
@@ -80,7 +80,7 @@ def test_a_model_that_does_not_load_says_so_to_all_and_may_be_tried_again(monkey
         together.wait(10)
         raise error
 
-    monkeypatch.setattr(models_module, "_load", failing_load)
+    monkeypatch.setattr(workers, "_load", failing_load)
 
     async def ask():
         models = Models()

@@ -13,8 +13,8 @@ from lengthwise.explorer.predict import explain, predict_rows
 from lengthwise.recipes import RECIPES, Setting
 from lengthwise.records.evidence import Kind, shipped_evidence
 from lengthwise.report.collection import Collection
-from lengthwise.report.evidence import PLACE, evidence_table, write_evidence
 from lengthwise.report.page import report_html
+from lengthwise.report.results import PLACE, evidence_table, write_evidence
 from lengthwise.theory.hypotheses import TRUTH
 
 RESULTS = Path(__file__).parents[2] / "results"

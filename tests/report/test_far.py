@@ -13,8 +13,7 @@ from lengthwise.report.collection import Collection
 from lengthwise.report.figures import FIGURES, draw
 from lengthwise.report.figures.style import COLOURS
 from lengthwise.report.paper import far_summary
-from lengthwise.report.results import tables_of, write_results
-from lengthwise.report.results_page import results_page
+from lengthwise.report.results import results_page, tables_of, write_results
 
 
 @pytest.fixture(scope="module")

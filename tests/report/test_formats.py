@@ -5,7 +5,7 @@ import io
 
 from rich.console import Console
 
-from lengthwise.report.formats import TextTable, csv_text, latex, markdown, terminal
+from lengthwise.report.tables import TextTable, csv_text, latex, markdown, terminal
 
 TABLE = TextTable("Share in % of R&D_1", ("trained on", "D4[lead>=6]"), (("D4, p_5", "100†"), ("a|b", "–")))
 

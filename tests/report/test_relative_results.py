@@ -12,11 +12,9 @@ from lengthwise.recipes.recipe import Tally, generalizes, mark
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
 from lengthwise.report.collection import Collection
 from lengthwise.report.figures import FIGURES, draw
-from lengthwise.report.leaderboard import leaderboard, mark_tally, tasks
 from lengthwise.report.queries import Seeds
-from lengthwise.report.recipe_tables import candidates
-from lengthwise.report.results import tables_of, write_tables
-from lengthwise.report.results_page import claim_table, results_page, theorem_table
+from lengthwise.report.recipe_tables import candidates, leaderboard, mark_tally, tasks
+from lengthwise.report.results import claim_table, results_page, tables_of, theorem_table, write_tables
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 
 ROOT = Path(__file__).parent.parent.parent

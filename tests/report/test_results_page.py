@@ -13,8 +13,14 @@ from lengthwise.records.files import write_json
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
 from lengthwise.report.collection import Collection
 from lengthwise.report.recipe_tables import regularization_grid
-from lengthwise.report.results import write_results
-from lengthwise.report.results_page import claim_table, far_off, results_page, theorem_rows, theorem_table
+from lengthwise.report.results import (
+    claim_table,
+    far_off,
+    results_page,
+    theorem_rows,
+    theorem_table,
+    write_results,
+)
 
 LEARNED, NOT_YET = rising(-3_000), rising(150)
 

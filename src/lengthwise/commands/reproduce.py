@@ -180,7 +180,7 @@ def render(recipes: Sequence[Recipe], out: Path, console: Console) -> None:
             soft_wrap=True,
         )
     from lengthwise.report.collection import Collection
-    from lengthwise.report.formats import terminal
+    from lengthwise.report.tables import terminal
 
     collection = Collection(out)
     for table in (table for recipe in recipes for table in tables_of(recipe, collection).values()):

@@ -18,11 +18,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from lengthwise.errors import InputError
-from lengthwise.explorer import models, queries, runs
+from lengthwise.explorer import queries, runs
 from lengthwise.explorer.guard import Guard
 from lengthwise.explorer.queries import RefusedError
 from lengthwise.explorer.runs import Catalogue
-from lengthwise.explorer.workers import Workers, while_connected
+from lengthwise.explorer.workers import Models, Queue, Ticket, Workers, while_connected
 
 if TYPE_CHECKING:
     from lengthwise.explorer.ask import AskedProblem
@@ -108,11 +108,11 @@ def predict_routes(workers: Workers) -> APIRouter:
 
 class QueuedProblem(NamedTuple):
     problem: "AskedProblem"
-    ticket: models.Ticket
+    ticket: Ticket
 
 
 def ask_routes(catalogue: Catalogue) -> APIRouter:
-    router, loaded, queue = APIRouter(tags=["ask"]), models.Models(), models.Queue()
+    router, loaded, queue = APIRouter(tags=["ask"]), Models(), Queue()
 
     async def queued(query: Annotated[queries.AskQuery, Query()]) -> AsyncIterator[QueuedProblem]:
         """A problem with its place in the queue, kept until the reply is sent."""
@@ -128,7 +128,7 @@ def ask_routes(catalogue: Catalogue) -> APIRouter:
     @router.get("/api/models")
     def list_models(query: NoParameters) -> Reply:
         """Models that can be asked: shipped ones, and runs with a checkpoint."""
-        return {"models": [models.describe(*entry) for entry in catalogue.models().items()]}
+        return {"models": [runs.describe(*entry) for entry in catalogue.models().items()]}
 
     @router.get("/api/ask", response_class=StreamingResponse)
     async def ask(question: Annotated[QueuedProblem, asked]) -> StreamingResponse:

@@ -70,6 +70,21 @@ class RunEntry(Entry):
     has_model: bool = False
 
 
+class ModelEntry(Entry):
+    """A model that can be asked."""
+
+    shipped: bool
+    operation: str = ""
+    symbol: str = ""
+    sign: str = ""
+    """The symbol as people write it: × for *."""
+    trained_lengths: tuple[tuple[int, int], tuple[int, int]] = ((0, 0), (0, 0))
+    """The fewest and the most digits of a in training, and those of b."""
+    operand_digits: int = 0
+    """The longest operand it accepts."""
+    headline: str = ""
+
+
 class RunList(BaseModel):
     runs: list[RunEntry]
     left_out: int
@@ -354,6 +369,33 @@ def setting(view: "RunView") -> dict[str, Any]:
 def one_line(error: Exception) -> str:
     why = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
     return why if len(why) <= MAX_TEXT else f"{why[:MAX_TEXT]}…"
+
+
+def describe(name: str, path: Path) -> ModelEntry:
+    """A model as its config describes it, without loading it."""
+    from lengthwise.records.view import RunView
+    from lengthwise.report.words import headline
+    from lengthwise.runs import config as configs
+    from lengthwise.theory.rules import find_rule
+
+    shipped = name in shipped_models()
+    try:
+        config, view = configs.read_config(read_config(path), "config.json"), RunView.of(path)
+        case = view.spec.beyond()
+        rule = find_rule(case)
+        return ModelEntry(
+            name=name,
+            shipped=shipped,
+            **setting(view),
+            operation=view.task.op.noun,
+            symbol=view.task.symbol,
+            sign=view.task.op.sign,
+            trained_lengths=view.train.operand_lengths,
+            operand_digits=config.operand_width,
+            headline=headline(rule.hypothesis(case), rule.generalizes),
+        )
+    except Exception as error:  # one broken folder must not take the list with it
+        return ModelEntry(name=name, shipped=shipped, error=one_line(error))
 
 
 def points(path: Path, offset: int) -> dict[str, Any]:

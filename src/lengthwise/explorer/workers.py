@@ -1,4 +1,5 @@
-"""Long work, theory and verdicts, in processes of its own that can be stopped at any time.
+"""Whatever takes long: theory and verdicts, in processes that can be stopped at any time, and questions to models,
+which are loaded once for all who ask and answer in the order they are asked.
 
 Each kind of work has places of its own, so that long predictions never keep the rest waiting.
 """
@@ -9,18 +10,23 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 from anyio import to_process
 
 from lengthwise.errors import InputError
-from lengthwise.explorer.queries import WAIT_SECONDS, WORK_SECONDS, RefusedError
+from lengthwise.explorer.queries import LOADED_MODELS, MAX_QUEUED_TOKENS, WAIT_SECONDS, WORK_SECONDS, RefusedError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+
+    from lengthwise.runs.load import Run
 
 T = TypeVar("T")
 
@@ -30,6 +36,9 @@ KINDS = {
 }
 PLACES = {"form": 1, "predict": 2, "runs": 1, "list": 1}
 """How many do work of each kind at the same time."""
+
+FIRST_GUESS = 0.005
+"""Seconds a token, until an answer has shown how long one takes."""
 
 COMMANDS = {"judge": "evaluate", "report": "report"}
 """Where the command line does the same without a bound; else it is `predict`."""
@@ -124,3 +133,91 @@ def _end_with(server: int) -> None:
     while os.getppid() == server:
         time.sleep(0.5)
     os._exit(1)
+
+
+# Questions to models -------------------------------------------------------------------------------------------
+
+
+class Models:
+    """The models asked last. A checkpoint that training has renewed since is loaded anew."""
+
+    def __init__(self) -> None:
+        self._loads: dict[tuple[Path, int], asyncio.Future[Run]] = {}
+
+    async def get(self, path: Path) -> "Run":
+        key = (path, _version(path))
+        load = self._loads.pop(key, None) or asyncio.ensure_future(asyncio.to_thread(_load, path))
+        # Last asked is last forgotten.
+        self._loads[key] = load
+        while len(self._loads) > LOADED_MODELS:
+            self._loads.pop(next(iter(self._loads)))
+        try:
+            return await asyncio.shield(load)
+        except Exception as error:  # whatever is wrong with a model, the page lives on
+            self._loads.pop(key, None)
+            raise RefusedError(f"this model does not load: {error}", field="model", status=409) from None
+
+
+def _load(path: Path) -> "Run":
+    from lengthwise.explorer.runs import read_config
+    from lengthwise.runs.load import load
+
+    read_config(path)
+    return load(path, device="cpu")
+
+
+def _version(path: Path) -> int:
+    try:
+        return (path / "checkpoint" / "state.json").stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@dataclass(eq=False)
+class Ticket:
+    """A place in the queue, for a problem of this many tokens."""
+
+    tokens: int
+    turn: asyncio.Event = field(default_factory=asyncio.Event)
+    begun: float = 0.0
+
+
+class Queue:
+    """Questions to models: one is answered at a time, with all cores, in the order they came."""
+
+    def __init__(self) -> None:
+        self._tickets: list[Ticket] = []
+        self._pace = FIRST_GUESS
+
+    @contextmanager
+    def join(self, tokens: int) -> Iterator[Ticket]:
+        """A place at the end, given up when its question is answered or nobody waits for it any more."""
+        ticket, waiting = Ticket(tokens), sum(other.tokens for other in self._tickets)
+        if self._tickets and waiting + tokens > MAX_QUEUED_TOKENS:
+            why = f"too many questions are waiting (try again in about {self._pace * waiting:.0f} s)"
+            raise RefusedError(why, status=429)
+        self._tickets.append(ticket)
+        self._call_first()
+        try:
+            yield ticket
+        finally:
+            self._tickets.remove(ticket)
+            self._call_first()
+
+    def _call_first(self) -> None:
+        if self._tickets and not self._tickets[0].turn.is_set():
+            self._tickets[0].begun = time.monotonic()
+            self._tickets[0].turn.set()
+
+    async def waiting(self, ticket: Ticket) -> AsyncIterator[dict[str, float]]:
+        """How many questions are before this one, and about how long they take: every second, until its turn."""
+        while not ticket.turn.is_set():
+            before = self._tickets[: self._tickets.index(ticket)]
+            seconds = self._pace * sum(other.tokens for other in before)
+            yield {"position": len(before), "seconds": round(seconds, 1)}
+            with suppress(TimeoutError):
+                await asyncio.wait_for(ticket.turn.wait(), 1)
+
+    def answered(self, ticket: Ticket) -> None:
+        """A whole answer shows how long one takes."""
+        self._pace = (self._pace + (time.monotonic() - ticket.begun) / ticket.tokens) / 2

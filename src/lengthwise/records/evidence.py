@@ -1,7 +1,7 @@
 """What was measured of predictions of a kind, beside each prediction: counted over our own reported runs.
 
 Theory never sees a measurement, so it is here that the two meet, for all who show predictions. The counts are in
-evidence.json, which `make results` writes; report/evidence.py says which runs count.
+evidence.json, which `make results` writes; report/results.py says which runs count.
 
 >>> row = predict("add", train="D4", test="D5").rows[0]
 >>> row.evidence.hold + row.evidence.fail + row.evidence.undecided == row.evidence.seeds

@@ -14,9 +14,8 @@ import polars as pl
 from lengthwise.recipes import RECIPES, Recipe, Setting
 from lengthwise.records.schema import TRUTH
 from lengthwise.report.collection import Collection
-from lengthwise.report.formats import TextTable, text_table
 from lengthwise.report.queries import Seeds, by_lengths, compared, rows_of, single_lengths
-from lengthwise.report.tables import short_percent
+from lengthwise.report.tables import TextTable, short_percent, text_table
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.predict import Prediction
 

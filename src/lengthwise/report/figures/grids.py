@@ -13,7 +13,6 @@ from lengthwise.records.verdicts import GATE, HOLDS
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import group_by
 from lengthwise.report.figures.style import COLOURS, GREY, entry, heat_map, small_multiples
-from lengthwise.report.leaderboard import leaderboard, mark_tally, tasks
 from lengthwise.report.queries import (
     THEORY,
     DependenceCells,
@@ -23,7 +22,15 @@ from lengthwise.report.queries import (
     encoding_name,
     grouped,
 )
-from lengthwise.report.recipe_tables import candidates, dropout_and_decay, ingredient, modulus_words
+from lengthwise.report.recipe_tables import (
+    candidates,
+    dropout_and_decay,
+    ingredient,
+    leaderboard,
+    mark_tally,
+    modulus_words,
+    tasks,
+)
 from lengthwise.report.tables import short_percent
 
 SHOWN_CANDIDATES = 3

@@ -1,5 +1,5 @@
 """Controls beside the paper's tables: questions that nobody chose, the paper's data and hyperparameters, training
-sets that show too little, packing, what answer digits depend on, and regularization."""
+sets that show too little, plateaus, packing, what answer digits depend on, and regularization."""
 
 import random
 
@@ -26,6 +26,9 @@ SECONDS = 150
 # What a row is called, and what it is trained on.
 COUNTEREXAMPLES = {"D4-lead6": "D4[lead>=6]", "D1..9": "D1..9"}
 LAPTOP_COUNTEREXAMPLES = {"D2-lead3": "D2[lead>=3]", "D1..3": "D1..3"}
+
+# Version 0.1's setting for products modulo p: no dropout, and no sparse digits.
+PLATEAUS_TUNING = Tuning(steps=6_000, batch=512, dropout=0.0, decay=0.1, position_std=1.2, evaluate_every=1_000)
 
 PACKING_TUNING = Tuning(steps=4_000)
 PACKINGS = ("lines", "concatenated")
@@ -85,6 +88,13 @@ def counterexample_rows(setting: Setting) -> Rows:
     both_long = "addition-B2" if setting.laptop else "addition-B4"
     rows = {f"counterexample-{name}": paper.sums(setting, train) for name, train in named.items()}
     return {**rows, both_long: paper.addition_rows(setting)[both_long]}
+
+
+def plateau_rows(setting: Setting) -> Rows:
+    """Products modulo p without the curriculum of sparse digits, which takes a model off its plateaus."""
+    rows = paper.modular_multiplication_rows(setting, PLATEAUS_TUNING)
+    unsparse = {"data": {"sparse": 0.0}}
+    return {name.replace("modular-multiplication", "plateaus"): row.changed(**unsparse) for name, row in rows.items()}
 
 
 def packing_rows(setting: Setting) -> Rows:
@@ -179,6 +189,7 @@ RECIPES = (
             "capacity": each(all_lengths_learned),
         },
     ),
+    Recipe("plateaus", plateau_rows),
     Recipe("packing", packing_rows),
     Recipe(
         "dependence",

@@ -71,18 +71,19 @@ def modular_addition_rows(setting: Setting) -> Rows:
     return {f"modular-addition-p{p}": _residues(setting, "add", p) for p in moduli}
 
 
-def modular_multiplication_rows(setting: Setting) -> Rows:
+def modular_multiplication_rows(setting: Setting, tuning: Tuning | None = None) -> Rows:
     moduli = LAPTOP_PRODUCT_MODULI if setting.laptop else PRODUCT_MODULI
-    return {f"modular-multiplication-p{p}": _residues(setting, "mul", p) for p in moduli}
+    return {f"modular-multiplication-p{p}": _residues(setting, "mul", p, tuning) for p in moduli}
 
 
-def _residues(setting: Setting, operation: str, modulus: int) -> RunConfig:
+def _residues(setting: Setting, operation: str, modulus: int, tuning: Tuning | None = None) -> RunConfig:
     task, train = f"{operation}%{modulus}", RESIDUE_TRAIN[operation]
     if setting.laptop:
         return small(task, "D1+D2", "B1..3").changed(evaluation=OF_OTHERS)
     if setting.preset == "paper":
         train = PAPER_RESIDUE_TRAIN.get(task, train)
-    return full_scale(setting, task, train, "B1..9", answer_width=RESIDUE_WIDTH).changed(evaluation=OF_OTHERS)
+    run = full_scale(setting, task, train, "B1..9", tuning, answer_width=RESIDUE_WIDTH)
+    return run.changed(evaluation=OF_OTHERS)
 
 
 def table_rows(setting: Setting) -> Rows:

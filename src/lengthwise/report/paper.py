@@ -170,7 +170,7 @@ def _reading_lines(row: pl.DataFrame) -> Iterator[dict[str, str]]:
     }
     for what, cells in found.items():
         name = "" if what != "measured" else label if label == train else f"{label}, {train}"
-        if cells:
+        if any(cells):
             yield {"trained on": name, "": what, **dict(zip(row["test"], cells, strict=True))}
 
 

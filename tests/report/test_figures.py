@@ -123,7 +123,7 @@ def standing_run(folder, percents=(55.6, 55.1, 56.0), seed=1):
     return synthetic_run(
         folder,
         {"task": "mul%150", "train": "D3", "test": "D3", "seed": seed},
-        name=f"modular-multiplication-p150-s{seed}",
+        name=f"plateaus-p150-s{seed}",
         steps=steps,
         learned=lambda step, digit: learned[step],
     )

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import torch
 
-from lengthwise.interop.card import example
-from lengthwise.interop.huggingface import export
+from lengthwise.interop.huggingface import example, export
 from lengthwise.runs.load import load
 
 

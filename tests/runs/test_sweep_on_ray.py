@@ -18,7 +18,7 @@ pytest.importorskip("ray", reason="needs the extra ray")
 
 from ray.cluster_utils import Cluster
 
-from lengthwise.interop.on_ray import RayEngine
+from lengthwise.interop.clusters import RayEngine
 
 NODE = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
 

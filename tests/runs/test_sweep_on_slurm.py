@@ -10,7 +10,7 @@ from gate import FOLDER, STACKS, Disturbed, Gate, assert_equal, finish_behind_ga
 from rich.console import Console
 
 from lengthwise.errors import InputError
-from lengthwise.interop.on_slurm import SlurmEngine
+from lengthwise.interop.clusters import SlurmEngine
 from lengthwise.runs.sweep import sweep_jobs
 
 submitit = pytest.importorskip("submitit", reason="needs the extra slurm")

@@ -132,7 +132,7 @@ class Evaluate(Verbosity):
             from lengthwise.runs.load import load
 
             return load(self.run_folder, device=self.device)
-        from lengthwise.interop.models import exported_run
+        from lengthwise.interop.huggingface import exported_run
 
         assert self.asked.hf is not None
         in_text = self.asked.task is not None or self.asked.template is not None
@@ -156,7 +156,7 @@ class Evaluate(Verbosity):
 
     def _asked_in_text(self, config: "RunConfig", watch: Watch) -> "Evaluation":
         from lengthwise.evaluation.text import Prompts, examples
-        from lengthwise.interop.models import CausalLM
+        from lengthwise.interop.huggingface import CausalLM
         from lengthwise.runs.evaluate import evaluate_text
 
         asked = self.asked

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 import tyro
 
+from lengthwise.records.files import refuse_used_folder
+
 
 @dataclass(frozen=True, kw_only=True)
 class Export:
@@ -24,9 +26,9 @@ class Export:
     """Whose format."""
 
     def run(self) -> None:
-        from lengthwise.interop.huggingface import check_free, export
+        from lengthwise.interop.huggingface import export
         from lengthwise.runs.load import load
 
-        check_free(self.folder)
+        refuse_used_folder(self.folder)
         architecture = export(load(self.run_folder, device="cpu"), self.folder)
         print(f"{self.folder}: {architecture}")

@@ -71,11 +71,11 @@ class ScaleOut:
             choose_device(device)
             return LocalEngine(**own, logs=logs)
         if self.on == "ray":
-            from lengthwise.interop.on_ray import RayEngine
+            from lengthwise.interop.clusters import RayEngine
 
             return RayEngine(**own, address=self.address)
         if self.on == "slurm":
-            from lengthwise.interop.on_slurm import SlurmEngine
+            from lengthwise.interop.clusters import SlurmEngine
 
             return SlurmEngine(**own, parameters=self.slurm, logs=logs)
         raise InputError(f"unknown engine {self.on!r} (choose from {', '.join(ENGINES)})")

@@ -1,28 +1,41 @@
-"""Trained runs as Hugging Face folders: stock architectures where one fits exactly, else modeling_lengthwise.py.
+"""Hugging Face folders: trained runs written as such, and their models and any causal LM read from them.
 
-Where positions are added to the token embeddings and follow from a token's index alone, a model is a GPT-2 (with
-its biases at 0, and rows of the position table as the run numbers its tokens); with rotary positions it is a
-GPT-NeoX with the branches one after the other. A folder's config.json says under `lengthwise` which run it was, so
-that `lengthwise evaluate --hf` asks the same questions again.
+Stock architectures are written where one fits exactly, else modeling_lengthwise.py. Where positions are added to
+the token embeddings and follow from a token's index alone, a model is a GPT-2 (with its biases at 0, and rows of
+the position table as the run numbers its tokens); with rotary positions it is a GPT-NeoX with the branches one
+after the other. A folder's config.json says under `lengthwise` which run it was, so that `lengthwise evaluate
+--hf` asks the same questions again.
 """
 
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from lengthwise.arithmetic import in_base
 from lengthwise.errors import InputError
 from lengthwise.evaluation.decode import answer_tokens
-from lengthwise.interop.card import model_card
 from lengthwise.model.positions import IndexEncoding
 from lengthwise.model.positions.randomized import PREFIX
-from lengthwise.runs.build import Stack
+from lengthwise.model.single import Single
+from lengthwise.records.files import read_json, refuse_used_folder
+from lengthwise.records.folder import RunFolder
+from lengthwise.records.view import RunView
+from lengthwise.report.run_tables import QUANTITIES, verdict_cells
+from lengthwise.report.words import domain_words, glossary, glosses, task_words
+from lengthwise.runs.build import Stack, as_gpt, build
+from lengthwise.runs.config import read_config
 from lengthwise.runs.evaluate import few_rows
 from lengthwise.runs.load import Run
+from lengthwise.runs.machine import choose_device
+from lengthwise.tokens.digits import from_ints
 from lengthwise.tokens.layouts.layout import Vocabulary
 
 try:
@@ -36,6 +49,9 @@ except ImportError as missing:
 # Bars and advice of transformers are for those who call it themselves.
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
+# Our own architecture then needs no code from the folder.
+transformers.AutoConfig.register("lengthwise", LengthwiseConfig, exist_ok=True)
+transformers.AutoModelForCausalLM.register(LengthwiseConfig, LengthwiseForCausalLM, exist_ok=True)
 
 UNBOUNDED = 1024
 """Rows of a table that stands for positions without a bound, unless problems are longer."""
@@ -48,10 +64,34 @@ ADDED = ("learned", "sinusoidal", "none", "coupled", "abacus")
 RELATIVE = ("rotary", "alibi", "t5", "shaw", "fire")
 OPTIONS = ("normalized_attention", "log_length_scale", "place_attention")
 
+NAMES = {
+    "tokens": ("transformer.wte", "gpt_neox.embed_in"),
+    "encoding.table": ("transformer.wpe", ""),
+    "blocks": ("transformer.h", "gpt_neox.layers"),
+    "attention_norm": ("ln_1", "input_layernorm"),
+    "attention.qkv": ("attn.c_attn", "attention.query_key_value"),
+    "attention.out": ("attn.c_proj", "attention.dense"),
+    "mlp_norm": ("ln_2", "post_attention_layernorm"),
+    "mlp.up": ("mlp.c_fc", "mlp.dense_h_to_4h"),
+    "mlp.down": ("mlp.c_proj", "mlp.dense_4h_to_h"),
+    "norm": ("transformer.ln_f", "gpt_neox.final_layer_norm"),
+    "head": ("lm_head", "lm_head"),
+}
+"""Of modules: ours, GPT-2's and GPT-NeoX's."""
+
+BATCH = 64
+"""Prompts answered at once."""
+
+SPARE_TOKENS = 8
+"""Written beyond the digits of the longest answer: blanks, separators, the end."""
+
+
+# --- a run as a folder --------------------------------------------------------------------------------------
+
 
 def export(run: Run, folder: Path) -> str:
     """Write a run as a Hugging Face folder, whole or not at all; returns the architecture's name."""
-    check_free(folder)
+    refuse_used_folder(folder)
     model = convert(run.stack)
     model.config.lengthwise = {
         "run": run.folder.name,
@@ -72,11 +112,6 @@ def export(run: Run, folder: Path) -> str:
         shutil.rmtree(aside, ignore_errors=True)
         raise
     return type(model).__name__
-
-
-def check_free(folder: Path) -> None:
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder} is there already and is not an empty folder")
 
 
 def convert(stack: Stack) -> Any:
@@ -138,20 +173,7 @@ def _gpt2(stack: Stack, weights: Mapping[str, Tensor]) -> Any:
             **_common(stack),
         )
     )
-    names = {
-        "tokens": "transformer.wte",
-        "encoding.table": "transformer.wpe",
-        "blocks": "transformer.h",
-        "attention_norm": "ln_1",
-        "attention.qkv": "attn.c_attn",
-        "attention.out": "attn.c_proj",
-        "mlp_norm": "ln_2",
-        "mlp.up": "mlp.c_fc",
-        "mlp.down": "mlp.c_proj",
-        "norm": "transformer.ln_f",
-        "head": "lm_head",
-    }
-    return _filled(model, weights, names)
+    return _filled(model, weights, {ours: names[0] for ours, names in NAMES.items()})
 
 
 def _gpt_neox(stack: Stack, weights: Mapping[str, Tensor]) -> Any:
@@ -169,19 +191,9 @@ def _gpt_neox(stack: Stack, weights: Mapping[str, Tensor]) -> Any:
             **_common(stack),
         )
     )
-    names = {
-        "tokens": "gpt_neox.embed_in",
-        "blocks": "gpt_neox.layers",
-        "attention_norm": "input_layernorm",
-        "attention.qkv": "attention.query_key_value",
-        "attention.out": "attention.dense",
-        "mlp_norm": "post_attention_layernorm",
-        "mlp.up": "mlp.dense_h_to_4h",
-        "mlp.down": "mlp.dense_4h_to_h",
-        "norm": "gpt_neox.final_layer_norm",
-        # Its name before transformers 5.
-        "head": "embed_out" if hasattr(model, "embed_out") else "lm_head",
-    }
+    names = {ours: names[1] for ours, names in NAMES.items()}
+    if hasattr(model, "embed_out"):  # before transformers 5
+        names["head"] = "embed_out"
 
     def by_head(name: str, value: Tensor) -> Tensor:
         """There the queries, keys and values of a head stand side by side."""
@@ -290,3 +302,142 @@ def _check_equal(stack: Stack, model: Any) -> None:
         if (ours - theirs).abs().max() > TOLERANCE * (1 + ours.abs().max()):
             layout, encoding = stack.config.spec.layout, stack.config.encoding
             raise InputError(f"layout {layout!r} with encoding {encoding!r} cannot be exported exactly")
+
+
+# --- model card ---------------------------------------------------------------------------------------------
+
+STOCK_CODE = "an architecture of transformers itself"
+OWN_CODE = "in `modeling_lengthwise.py` of this folder, which needs torch and transformers alone"
+
+
+def model_card(run: Run, architecture: str) -> str:
+    config, spec, base, width = run.config, run.config.spec, run.config.base, run.stack.layout.operand_width
+    a, b = 12 % base**width, 3 % base
+    problem, (prompt, answer) = (
+        f"{in_base(a, base)} {spec.task.symbol} {in_base(b, base)}",
+        example(run.stack, a, b),
+    )
+    own = architecture.startswith("Lengthwise")
+    code, trust = (OWN_CODE, ", trust_remote_code=True") if own else (STOCK_CODE, "")
+    return f"""---
+library_name: transformers
+pipeline_tag: text-generation
+tags: [lengthwise, arithmetic, length-generalization]
+---
+
+# {run.folder.name}
+
+{task_words(spec.task)}, trained on {config.train} ({domain_words(spec.train)}) with {spec.encoding} positions, \
+in base {base}. Written by
+`lengthwise export` after {run.step} steps of training, seed {config.seed}: {architecture}, {code}.
+
+## How problems are written
+Layout `{spec.layout}`, operands of up to {width} digits. {problem} is asked as `{prompt}`, and the right answer
+is `{answer}`. The tokenizer puts `[bos]` in front.
+
+```python
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+model = AutoModelForCausalLM.from_pretrained(FOLDER{trust})
+tokenizer = AutoTokenizer.from_pretrained(FOLDER{trust})
+prompt = tokenizer("{prompt}", return_tensors="pt")
+print(tokenizer.decode(model.generate(**prompt)[0, prompt.input_ids.shape[1]:], skip_special_tokens=True))
+```
+
+## What it computes
+{_measured(run)}
+"""
+
+
+def example(stack: Stack, a: int, b: int) -> tuple[str, str]:
+    """A problem as its layout writes it: the prompt after [bos], and the right answer."""
+    layout, task = stack.layout, stack.config.spec.task
+    widths = layout.operand_width, layout.operand_width, layout.answer_width
+    numbers = zip((a, b, task(a, b)), widths, strict=True)
+    text = layout.render(layout.encode(*(from_ints([n], width, task.base) for n, width in numbers)).ids[0])
+    prompt, _, answer = text.removeprefix("[bos]").removesuffix("[eos]").partition("=")
+    return f"{prompt}=", answer
+
+
+def _measured(run: Run) -> str:
+    try:
+        _, verdicts = RunView.of(run.folder.path).last_whole()
+    except InputError:
+        return "It has not been measured yet."
+    columns = ("test on", "computes", *QUANTITIES, "verdict")
+    rows = [[*verdict_cells(row), row.word or "–"] for row in verdicts]
+    lines = [f"| {' | '.join(cells)} |" for cells in [columns, ["---"] * len(columns), *rows]]
+    functions = glosses((row.prediction.hypothesis for row in verdicts), run.config.spec.task)
+    explained = [f"\n- {gloss}" for gloss in functions]
+    legend = f"""
+In % of problems. {glossary()}. Test problems are reserved by a public hash and were never trained on; domains too
+small for that were tested whole. `lengthwise evaluate --hf FOLDER` measures this again."""
+    return "\n".join([*lines, *explained, legend])
+
+
+# --- models of folders --------------------------------------------------------------------------------------
+
+
+def exported_run(folder: Path, device: str = "auto") -> Run | None:
+    """A folder that `lengthwise export` wrote, as the run it was, with its Hugging Face model; None of others."""
+    written = read_json(folder / "config.json")
+    own = written.get("lengthwise") if isinstance(written, dict) else None
+    if not isinstance(own, dict) or not {"run", "step", "config"} <= own.keys():
+        return None
+    config = read_config(own["config"], f"{folder}/config.json")
+    stack = build([config], choose_device(device), [own["run"]])
+    loaded = _load(transformers.AutoModelForCausalLM, folder).to(stack.device)
+    loaded.forward = _explained(f"{folder} cannot answer")(loaded.forward)
+    model = Single(loaded, attrgetter("logits")).eval()
+    return Run(RunFolder(folder), config, replace(stack, model=as_gpt(model)), own["step"])
+
+
+class CausalLM:
+    """Any causal LM of a folder, by its own tokenizer: prompts in, text out, decoded greedily."""
+
+    def __init__(self, folder: Path, device: str = "auto", *, trust_remote_code: bool = False) -> None:
+        self.folder, where = folder, choose_device(device)
+        self.tokenizer = _load(transformers.AutoTokenizer, folder, trust_remote_code)
+        self.tokenizer.padding_side = "left"
+        if self.tokenizer.pad_token is None:
+            self.tokenizer.pad_token = self.tokenizer.eos_token
+        model = _load(transformers.AutoModelForCausalLM, folder, trust_remote_code).to(where).eval()
+        # Some CPUs announce bfloat16 instructions that kill the process.
+        self.model = model.float() if where.type == "cpu" else model
+
+    def __call__(self, prompts: Sequence[str], digits: int) -> list[str]:
+        written: list[str] = []
+        for start in range(0, len(prompts), BATCH):
+            with _explained(f"{self.folder} cannot answer {prompts[start]!r}"):
+                written += self._answers(list(prompts[start : start + BATCH]), digits)
+        return written
+
+    def _answers(self, prompts: list[str], digits: int) -> list[str]:
+        batch = self.tokenizer(prompts, return_tensors="pt", padding=True)
+        batch = {name: batch[name].to(self.model.device) for name in ("input_ids", "attention_mask")}
+        room = {"max_new_tokens": digits + SPARE_TOKENS, "pad_token_id": self.tokenizer.pad_token_id}
+        ids = self.model.generate(**batch, do_sample=False, num_beams=1, **room)
+        answers = ids[:, batch["input_ids"].shape[1] :]
+        return self.tokenizer.batch_decode(answers, skip_special_tokens=True)
+
+
+def _load(kind: Any, folder: Path, trust_remote_code: bool = False) -> Any:
+    if not (folder / "config.json").is_file():
+        raise InputError(f"{folder} is not a Hugging Face folder: it has no config.json")
+    with _explained(f"cannot load {folder}"):
+        return kind.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
+
+
+@contextmanager
+def _explained(what: str) -> Iterator[None]:
+    """Anyone may have written a folder, and every library behind it has errors of its own: one line for all."""
+    try:
+        yield
+    except BaseException as error:
+        # A panic of the tokenizers library is no Exception.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        if "trust_remote_code" in str(error):
+            raise InputError(f"{what}: it has code of its own; --trust-remote-code runs it") from None
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise InputError(f"{what}: {reason}") from None

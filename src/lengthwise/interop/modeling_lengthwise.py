@@ -9,7 +9,7 @@ Shapes: B batch, T tokens, Q of them new, C width, H heads, D = C / H.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -23,38 +23,31 @@ class LengthwiseConfig(PretrainedConfig):
     or index, coupled or abacus (by the significance of digits, least significant first)."""
 
     model_type = "lengthwise"
+    attribute_map: ClassVar = {"hidden_size": "width", "num_attention_heads": "heads"}
 
-    def __init__(
-        self,
-        *,
-        vocab_size: int = 16,
-        base: int = 10,
-        width: int = 48,
-        layers: int = 3,
-        heads: int = 3,
-        bias: bool = False,
-        tied: bool = True,
-        encoding: str = "none",
-        numbering: str | list[int] = "index",
-        rows: int = 0,
-        normalized_attention: bool = False,
-        log_length_scale: bool = False,
-        loops: int = 1,
-        place_attention: bool = False,
-        attention_clip: float = 0.0,
-        token_heads: int = 0,
-        equals_without_position: bool = False,
-        **kwargs,
-    ) -> None:
-        self.vocab_size, self.base, self.width, self.layers, self.heads = vocab_size, base, width, layers, heads
-        self.bias, self.tied, self.encoding, self.numbering, self.rows = bias, tied, encoding, numbering, rows
-        self.normalized_attention, self.log_length_scale = normalized_attention, log_length_scale
-        self.loops, self.place_attention, self.attention_clip = loops, place_attention, attention_clip
-        # Abacus finds the first digit of an answer from =, which has no position: then all tokens see digits.
-        self.token_heads, self.equals_without_position = token_heads, equals_without_position
-        # As transformers calls them: a cache has keys and values of every layer that is applied.
-        self.hidden_size, self.num_hidden_layers, self.num_attention_heads = width, layers * loops, heads
-        super().__init__(**{**kwargs, "tie_word_embeddings": False})
+    vocab_size: int = 16
+    base: int = 10
+    width: int = 48
+    layers: int = 3
+    heads: int = 3
+    bias: bool = False
+    tied: bool = True
+    encoding: str = "none"
+    numbering: str | list[int] = "index"
+    rows: int = 0
+    normalized_attention: bool = False
+    log_length_scale: bool = False
+    loops: int = 1
+    place_attention: bool = False
+    attention_clip: float = 0.0
+    token_heads: int = 0
+    equals_without_position: bool = False
+    """Abacus finds the first digit of an answer from =, which has no position: then all tokens see digits."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**{**given, "tie_word_embeddings": False})
+        # A cache has keys and values of every layer that is applied.
+        self.num_hidden_layers = self.layers * self.loops
 
     @property
     def head_width(self) -> int:

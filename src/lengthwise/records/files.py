@@ -120,6 +120,12 @@ def _stream(path: Path) -> BinaryIO | None:
     return None
 
 
+def refuse_used_folder(path: Path) -> None:
+    """Refuse to write a folder where there is something else already."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise InputError(f"{path} is there already and is not an empty folder")
+
+
 def write_json(path: Path, content: Any) -> None:
     text = json_text(content)
     replace_file(path, lambda aside: aside.write_text(text))

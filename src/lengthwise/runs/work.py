@@ -1,7 +1,7 @@
 """Work for a machine or a cluster: stacks of runs, and the one function that brings a stack to its end.
 
 It may be called again after any accident, on any machine that sees the run folders: what is done is left alone,
-the rest goes on from its checkpoints. Engines (runs/local.py, interop/on_ray.py, interop/on_slurm.py) decide where
+the rest goes on from its checkpoints. Engines (runs/local.py, interop/clusters.py) decide where
 and when it is called, and know nothing of runs.
 """
 

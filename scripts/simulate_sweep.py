@@ -26,8 +26,7 @@ from lengthwise.records.frame import records_frame
 from lengthwise.records.schema import Record
 from lengthwise.records.view import RunView
 from lengthwise.runs.launch import Job
-from lengthwise.runs.sweep import sweep_jobs
-from lengthwise.runs.work import Failures, Work
+from lengthwise.runs.sweep import Failures, Work, sweep_jobs
 
 SCALE_OUT = ScaleOut(on="local")
 RECORDS = 40

@@ -1,4 +1,4 @@
-"""What a person sees while something takes long: a bar in a terminal, plain lines elsewhere.
+"""What a person sees besides results: how far something is, as a bar in a terminal, as plain lines elsewhere.
 
 It goes to stderr, so that stdout has results alone, and nothing is said of what is over in a moment.
 """
@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import Timer
 from typing import Protocol
 
@@ -22,6 +23,8 @@ from rich.progress import (
 )
 from rich.table import Column
 from rich.text import Text
+
+from lengthwise.errors import InputError
 
 MOMENT = 2.0
 """Seconds that need no explanation."""
@@ -42,15 +45,33 @@ def news_console(*, quiet: bool = False) -> Console:
     return Console(stderr=True, highlight=False, quiet=quiet)
 
 
-def show_log(console: Console | None) -> None:
-    """Print what the package's logger is told, such as devices, folders and times; with None, no longer."""
-    log = logging.getLogger("lengthwise")
-    log.handlers = []
-    log.setLevel(logging.NOTSET if console is None else logging.INFO)
-    if console is not None:
-        handler = logging.Handler()
-        handler.emit = lambda record: console.print(record.getMessage(), style="dim", markup=False, soft_wrap=True)
-        log.addHandler(handler)
+@dataclass(frozen=True, kw_only=True)
+class Verbosity:
+    """How much a verb says besides its results."""
+
+    quiet: bool = False
+    """Print nothing but results and errors."""
+    verbose: bool = False
+    """Also tell what is being done: device, folders, compiling, times."""
+
+    def news(self) -> Console:
+        """Where to say what is no result. With --verbose that is also what the package's logger is told."""
+        if self.quiet and self.verbose:
+            raise InputError("--quiet and --verbose exclude each other")
+        console, log = news_console(quiet=self.quiet), logging.getLogger("lengthwise")
+        log.handlers = []
+        log.setLevel(logging.INFO if self.verbose else logging.NOTSET)
+        if self.verbose:
+            handler = logging.Handler()
+            handler.emit = lambda record: console.print(
+                record.getMessage(), style="dim", markup=False, soft_wrap=True
+            )
+            log.addHandler(handler)
+        return console
+
+    def results(self, *, as_json: bool) -> Console:
+        """Where to print tables. Beside JSON they are news."""
+        return self.news() if as_json else Console(highlight=False)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from fakes import tiny_config
 
 from lengthwise.records.folder import RunFolder
 from lengthwise.runs.launch import Job, TrainingBar
-from lengthwise.runs.work import Failures, Work, finish, pieces
+from lengthwise.runs.sweep import Failures, Work, finish, pieces
 
 STEP, FOLDER, LIMIT = 7, "LENGTHWISE_TEST_GATE", 400
 STACKS = ("learned", "coupled")

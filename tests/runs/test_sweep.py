@@ -25,8 +25,7 @@ from lengthwise.records.folder import RunFolder
 from lengthwise.runs import local
 from lengthwise.runs.launch import Job
 from lengthwise.runs.local import LocalEngine, worker_environments
-from lengthwise.runs.sweep import Board, sweep_jobs
-from lengthwise.runs.work import Work, finish, pieces
+from lengthwise.runs.sweep import Board, Work, finish, pieces, sweep_jobs
 
 TINY = "--base 3 --train D2 --test D1..3 --model.layers 1 --model.heads 2 --model.width 16 --device cpu"
 QUIET = Console(quiet=True)

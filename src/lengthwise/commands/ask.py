@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, RenderableType
 from rich.table import Column, Table
 
-from lengthwise.arithmetic import in_base
 from lengthwise.progress import progress_shown
 from lengthwise.report.tables import new_table
 from lengthwise.report.words import unlike_training
@@ -46,51 +45,40 @@ class Ask:
         from lengthwise.runs.load import load
 
         run = load(self.run_folder, device=self.device)
-        task, base = run.config.spec.task, run.config.base
-        pair = read_problem(" ".join(self.problem), task)
+        pair = read_problem(" ".join(self.problem), run.config.spec.task)
         with progress_shown("asking the model") as watch:
             watch(0, 1)
             answer = run.ask(*pair)
         if self.json:
-            return print(json.dumps(answer_json(answer, base), indent=2))
+            return print(json.dumps(answer.as_json(), indent=2))
         console = Console(highlight=False)
-        console.print(answers_shown([answer], base, task.symbol))
+        console.print(answers_shown([answer]))
         if note := unlike_training(run.config.spec.train, answer.a, answer.b):
             console.print(f"[dim]{note}[/dim]")
         return None
 
 
-def answers_shown(answers: "list[Answer]", base: int, symbol: str) -> RenderableType:
+def answers_shown(answers: "list[Answer]") -> RenderableType:
     """A row of a table for each, or, where numbers are long, a line for each number in full."""
-    if any(answer.truth >= base**LONG for answer in answers):
-        return Group(*(_line_by_line(answer, base, symbol) for answer in answers))
-    table = new_table(*HEADER)
-    for answer in answers:
-        table.add_row(*_cells(answer, base, symbol))
-    return table
-
-
-def _line_by_line(answer: "Answer", base: int, symbol: str) -> Table:
+    rows = [_cells(answer) for answer in answers]
+    if all(answer.truth < answer.task.base**LONG for answer in answers):
+        return new_table(*HEADER, rows=rows)
     lines = Table.grid("", Column(overflow="fold"), padding=(0, 2, 1, 0))
-    for name, text in zip(HEADER, _cells(answer, base, symbol), strict=True):
+    for name, text in (cell for row in rows for cell in zip(HEADER, row, strict=True)):
         lines.add_row(f"[dim]{name}[/dim]", text)
     return lines
 
 
-def _cells(answer: "Answer", base: int, symbol: str) -> list[str]:
+def _cells(answer: "Answer") -> list[str]:
     """Digits that differ from the truth are marked."""
-    truth = in_base(answer.truth, base)
+    found = answer.as_json()
     return [
-        f"{in_base(answer.a, base)} {symbol} {in_base(answer.b, base)}",
-        marked(shown(answer, base), truth),
-        truth,
-        "–" if answer.predicted is None else marked(in_base(answer.predicted, base), truth),
-        str(answer.hypothesis or "no prediction"),
+        f"{found['a']} {answer.task.symbol} {found['b']}",
+        marked(found["answered"] or "malformed", found["truth"]),
+        found["truth"],
+        "–" if found["predicted"] is None else marked(found["predicted"], found["truth"]),
+        found["hypothesis"] or "no prediction",
     ]
-
-
-def shown(answer: "Answer", base: int) -> str:
-    return in_base(answer.answered, base) if isinstance(answer.answered, int) else "malformed"
 
 
 def marked(text: str, truth: str) -> str:
@@ -98,17 +86,3 @@ def marked(text: str, truth: str) -> str:
     width = max(len(text), len(truth))
     pairs = zip(text.rjust(width), truth.rjust(width), strict=True)
     return "".join(x if x == y else f"[red]{x}[/red]" for x, y in pairs).lstrip()
-
-
-def answer_json(answer: "Answer", base: int) -> dict[str, object]:
-    """Numbers are text in the model's base; `answered` is null where the model wrote no number."""
-    number = isinstance(answer.answered, int)
-    return {
-        "a": in_base(answer.a, base),
-        "b": in_base(answer.b, base),
-        "answered": shown(answer, base) if number else None,
-        "truth": in_base(answer.truth, base),
-        "hypothesis": None if answer.hypothesis is None else str(answer.hypothesis),
-        "predicted": None if answer.predicted is None else in_base(answer.predicted, base),
-        "right": answer.answered == answer.truth,
-    }

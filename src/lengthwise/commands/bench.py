@@ -11,9 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from lengthwise.commands.train import Configured
-from lengthwise.commands.verbosity import Verbosity
 from lengthwise.errors import InputError
-from lengthwise.progress import progress_shown
+from lengthwise.progress import Verbosity, progress_shown
 from lengthwise.report.tables import new_table
 
 MAX_MEMBERS, MAX_SECONDS = 10_000, 3_600

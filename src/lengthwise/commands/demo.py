@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from lengthwise.commands.verbosity import Verbosity
+from lengthwise.progress import Verbosity
 from lengthwise.records.verdicts import GATE, TOLERANCE, Verdict
 from lengthwise.report.run_tables import STYLES, row_verdict, verdict_json
 from lengthwise.report.tables import EXACT, MARKS, new_table, percent

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 
 from lengthwise.arithmetic import Task
-from lengthwise.commands.ask import answer_json, answers_shown
-from lengthwise.commands.verbosity import Verbosity
+from lengthwise.commands.ask import answers_shown
 from lengthwise.errors import InputError
-from lengthwise.progress import Watch, progress_shown
+from lengthwise.progress import Verbosity, Watch, progress_shown
+from lengthwise.records.files import refuse_used_folder
 from lengthwise.report.tables import new_table, percent
 
 if TYPE_CHECKING:
@@ -56,15 +56,17 @@ class Asked:
 
     def config(self, test: str | None, problems: int | None, seed: int | None) -> "RunConfig":
         """What is asked, as a run's config has it. What it says of training is nobody's."""
-        from lengthwise.evaluation.config import EvaluationConfig
         from lengthwise.runs.config import RunConfig
 
         if self.task is None:
             raise InputError("--hf requires --task, unless lengthwise export wrote the folder")
-        question = {"task": self.task, "train": self.train, "test": test, "encoding": self.encoding}
-        written = {"layout": self.layout, "base": self.base, "seed": seed or 0}
-        asked = EvaluationConfig(problems=TEXT_PROBLEMS if problems is None else problems)
-        return RunConfig(**question, **written, evaluation=asked)
+        names = ("task", "train", "encoding", "layout", "base")
+        question: dict[str, Any] = {name: getattr(self, name) for name in names} | {
+            "test": test,
+            "seed": seed or 0,
+        }
+        question["evaluation"] = {"problems": TEXT_PROBLEMS if problems is None else problems}
+        return RunConfig(**question)
 
     def how(self) -> dict[str, Any]:
         """How it is asked, as environment.json has it."""
@@ -114,7 +116,8 @@ class Evaluate(Verbosity):
             raise InputError("evaluate takes either a run folder or --hf DIR")
         if asked.hf is None and asked != Asked():
             raise InputError("options such as --task and --template require --hf DIR")
-        self._check_out()
+        if self.out is not None:
+            refuse_used_folder(self.out)
         with progress_shown("evaluating", self.news()) as watch:
             run = self._run()
             if run is not None and replace(asked, hf=None) != Asked():
@@ -123,8 +126,9 @@ class Evaluate(Verbosity):
             found = self._asked_in_text(config, watch) if run is None else self._measured(run, watch)
         self._write(config, found.records)
         if self.json:
-            return print(json.dumps(self._content(found, config.base), indent=2))
-        return self._print(found, config.spec.task)
+            return print(json.dumps(as_json(found), indent=2))
+        title = str(self.run_folder or asked.hf)
+        return show(found, Console(highlight=False), title=title, task=config.spec.task, details=self.details)
 
     def _run(self) -> "Run | None":
         """What lengthwise wrote is the run it was, unless a task or a template asks for text."""
@@ -141,18 +145,9 @@ class Evaluate(Verbosity):
     def _measured(self, run: "Run", watch: Watch) -> "Evaluation":
         from lengthwise.runs.evaluate import evaluate
 
-        return evaluate(
-            run,
-            self.test,
-            pairs=self.pairs,
-            decoded=self.decode,
-            dependence=self.dependence,
-            functions=self.functions,
-            show_errors=self.show_errors,
-            problems=self.problems,
-            seed=self.seed,
-            watch=watch,
-        )
+        names = ("pairs", "dependence", "functions", "show_errors", "problems", "seed")
+        options = {name: getattr(self, name) for name in names}
+        return evaluate(run, self.test, decoded=self.decode, watch=watch, **options)
 
     def _asked_in_text(self, config: "RunConfig", watch: Watch) -> "Evaluation":
         from lengthwise.evaluation.text import Prompts, examples
@@ -168,55 +163,6 @@ class Evaluate(Verbosity):
         prompts = Prompts(config.spec.task, asked.template or "equation", shown, reverse=asked.reverse)
         model = CausalLM(asked.hf, self.device, trust_remote_code=asked.trust_remote_code)
         return evaluate_text(model, config, prompts, asked.hf.name, watch=watch)
-
-    def _content(self, found: "Evaluation", base: int) -> dict[str, Any]:
-        from lengthwise.report.run_tables import verdict_json
-
-        content: dict[str, Any] = {
-            "records": [record.model_dump() for record in found.records],
-            "verdicts": [verdict_json(row) for row in found.verdicts],
-            "errors": [answer_json(answer, base) for answer in found.errors],
-        }
-        if found.dependence is not None:
-            content["dependence"] = found.dependence.as_json()
-        if found.functions:
-            content["functions"] = [function_json(row) for row in found.functions]
-        return content
-
-    def _print(self, found: "Evaluation", task: Task) -> None:
-        from lengthwise.report.run_tables import (
-            dependence_table,
-            detail_table,
-            failure_table,
-            record_table,
-            show_verdicts,
-        )
-        from lengthwise.report.words import legend
-
-        console = Console(highlight=False)
-        if found.verdicts:
-            show_verdicts(console, found.verdicts, task, str(self.run_folder or self.asked.hf))
-        else:
-            console.print(record_table(found.records))
-        if self.details:
-            console.print(detail_table(found.records))
-            console.print(legend("details"))
-        if any(record.metric == "malformed" for record in found.records):
-            console.print(failure_table(found.records))
-        if found.dependence is not None:
-            console.print(dependence_table(found.dependence))
-            console.print(legend("dependence"))
-        if found.errors:
-            console.print(answers_shown(found.errors, task.base, task.symbol))
-        if found.functions:
-            console.print(function_table(found.functions))
-            console.print(FUNCTION_LEGEND)
-
-    def _check_out(self) -> None:
-        """Refuse a folder in use before anything is measured."""
-        out = self.out
-        if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise InputError(f"{out} is there already and is not an empty folder")
 
     def _write(self, config: "RunConfig", records: "list[Record]") -> None:
         """A run folder with these records."""
@@ -244,28 +190,64 @@ FUNCTION_LEGEND = (
 )
 
 
+def as_json(found: "Evaluation") -> dict[str, Any]:
+    from lengthwise.report.run_tables import verdict_json
+
+    content: dict[str, Any] = {
+        "records": [record.model_dump() for record in found.records],
+        "verdicts": [verdict_json(row) for row in found.verdicts],
+        "errors": [answer.as_json() for answer in found.errors],
+    }
+    if found.dependence is not None:
+        content["dependence"] = found.dependence.as_json()
+    if found.functions:
+        functions = ({**row._asdict(), "function": row.function and str(row.function)} for row in found.functions)
+        content["functions"] = list(functions)
+    return content
+
+
+def show(
+    found: "Evaluation", console: Console, *, title: str = "", task: Task | None = None, details: bool = False
+) -> None:
+    """Verdicts, or counts where there are none, and what else was asked: as a Python prompt shows it, or, with the
+    task, as the command prints it, explained."""
+    from lengthwise.report.run_tables import (
+        dependence_table,
+        detail_table,
+        failure_table,
+        record_table,
+        show_verdicts,
+        verdict_table,
+    )
+    from lengthwise.report.words import legend
+
+    if found.verdicts and task is not None:
+        show_verdicts(console, found.verdicts, task, title)
+    else:
+        console.print(verdict_table(found.verdicts) if found.verdicts else record_table(found.records))
+
+    def tell(table: Table, explanation: str) -> None:
+        console.print(table)
+        if task is not None:
+            console.print(explanation)
+
+    if details:
+        tell(detail_table(found.records), legend("details"))
+    if any(record.metric == "malformed" for record in found.records):
+        console.print(failure_table(found.records))
+    if found.dependence is not None:
+        tell(dependence_table(found.dependence), legend("dependence"))
+    if task is not None and found.errors:
+        console.print(answers_shown(found.errors))
+    for answer in found.errors if task is None else ():
+        console.print(str(answer), markup=False, soft_wrap=True)
+    if found.functions:
+        tell(function_table(found.functions), FUNCTION_LEGEND)
+
+
 def function_table(rows: "list[Found]") -> Table:
     table = new_table("problems", "number", "malformed", "accuracy %", "nearest function", "agreement %")
     for row in rows:
         shares = percent(row.right / row.total), str(row.function or "–"), percent(row.agrees / row.total)
         table.add_row(row.where, str(row.total), str(row.malformed), *shares)
     return table
-
-
-def function_json(row: "Found") -> dict[str, Any]:
-    return {**row._asdict(), "function": None if row.function is None else str(row.function)}
-
-
-def show(found: "Evaluation", console: Console) -> None:
-    """An evaluation as a Python prompt shows it: verdicts, or counts where there are none, and what was asked."""
-    from lengthwise.report.run_tables import dependence_table, failure_table, record_table, verdict_table
-
-    console.print(verdict_table(found.verdicts) if found.verdicts else record_table(found.records))
-    if any(record.mode == "decoded" for record in found.records):
-        console.print(failure_table(found.records))
-    if found.dependence is not None:
-        console.print(dependence_table(found.dependence))
-    if found.functions:
-        console.print(function_table(found.functions))
-    for answer in found.errors:
-        console.print(str(answer), markup=False, soft_wrap=True)

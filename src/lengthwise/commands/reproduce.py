@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from lengthwise.commands.sweep import ScaleOut
-from lengthwise.commands.verbosity import Verbosity
 from lengthwise.errors import InputError
+from lengthwise.progress import Verbosity
 from lengthwise.recipes import RECIPES, Recipe, Setting, find_recipes
 from lengthwise.recipes.recipe import Rows
 from lengthwise.records.files import file_lock, read_json, write_json

@@ -19,7 +19,7 @@ from lengthwise.records.folder import RunFolder
 if TYPE_CHECKING:
     from lengthwise.runs.config import RunConfig
     from lengthwise.runs.launch import Job
-    from lengthwise.runs.work import Engine, Failures
+    from lengthwise.runs.sweep import Engine, Failures
 
 ENGINES, DEVICES = ("local", "ray", "slurm"), ("auto", "cpu", "cuda")
 DEFAULT_WORKERS = "(default: one for each GPU, or core where there is none; on a cluster, all it has room for)"

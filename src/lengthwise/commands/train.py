@@ -11,8 +11,7 @@ import tyro
 from rich.console import Console
 
 from lengthwise.arithmetic import OPERATIONS
-from lengthwise.commands.verbosity import Verbosity
-from lengthwise.progress import progress_shown
+from lengthwise.progress import Verbosity, progress_shown
 from lengthwise.recipes import configure
 from lengthwise.records.files import json_text
 from lengthwise.runs.config import RunConfig

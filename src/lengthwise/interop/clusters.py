@@ -19,7 +19,7 @@ from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.errors import InputError, one_line
-from lengthwise.runs.work import Events, Failures, Finish, Work
+from lengthwise.runs.sweep import Events, Failures, Finish, Work
 
 if TYPE_CHECKING:
     import ray

@@ -2,10 +2,11 @@
 
 import logging
 import math
+import os
 import shutil
 import signal
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -37,7 +38,6 @@ from lengthwise.runs.config import RunConfig, completed
 from lengthwise.runs.evaluate import Assessment, assess_held_out, training_accuracies
 from lengthwise.runs.load import OWN_MODULE, own_module
 from lengthwise.runs.machine import choose_device, environment, memory_errors_explained
-from lengthwise.runs.mirrors import Mirror, check_mirror, open_mirrors
 from lengthwise.training.checkpoint import (
     Place,
     agree,
@@ -60,6 +60,10 @@ STATE_NEWS = {
     "stopped": "was stopped; training goes on from its last checkpoint",
     "interrupted": "was interrupted; training goes on from its last checkpoint, if there is one",
 }
+
+
+Write = Callable[[Sequence[Record]], object]
+"""What shows records of a run."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,8 @@ def train_jobs(
 ) -> list[RunFolder]:
     """Train runs, each into the folder that its job names."""
     where = choose_device(device)
-    check_mirror(mirror)
+    if mirror is not None and mirror not in MIRRORS:
+        raise InputError(f"unknown mirror {mirror!r} (choose from {', '.join(MIRRORS)})")
     for job in jobs:
         check_encoding(job.config.model, job.config.encoding)
     own = {} if module is None else {OWN_MODULE: getattr(module, "__name__", type(module).__name__)}
@@ -123,9 +128,9 @@ def train_jobs(
             news = f"{jobs[0].folder.path} {STATE_NEWS[states[0]]}"
             console.print(news, soft_wrap=True, markup=False)
         for members in stacks(unfinished) if module is None else [[job] for job in unfinished]:
-            with failures_recorded(members), memory_errors_explained(len(members)):
+            with failures_recorded(members), memory_errors_explained(len(members)), ExitStack() as opened:
                 with new_folders_removed_on_error(job for job in members if job in new):
-                    mirrors = open_mirrors(mirror, [job.folder for job in members])
+                    mirrors = [mirror_into(mirror, job.folder, opened) for job in members]
                     run = StackRun(members, where, mirrors, console, module)
                 run.to_the_end()
     return [job.folder for job in jobs]
@@ -196,7 +201,7 @@ class StackRun:
         self,
         jobs: Sequence[Job],
         device: torch.device,
-        mirrors: Sequence[Mirror],
+        mirrors: Sequence[Write],
         console: Console,
         module: Module | None = None,
     ) -> None:
@@ -214,21 +219,17 @@ class StackRun:
         names = self.stack.names
         title = names[0] if len(names) == 1 else f"{len(names)} models"
         bar = TrainingBar(title, self.stack.config.training.steps, self.console)
-        try:
-            with bar, _stop_signal() as stop:
-                self.trainer.run(
-                    Callbacks(
-                        evaluate=lambda progress: self._evaluate(progress, bar),
-                        finish=self._finish,
-                        record_losses=lambda progress: self._record_losses(progress, bar),
-                        checkpoint=self._checkpoint,
-                        after_step=lambda progress: bar.step(progress, self.trainer.last_step()),
-                        stop=stop.is_set,
-                    )
+        with bar, _stop_signal() as stop:
+            self.trainer.run(
+                Callbacks(
+                    evaluate=lambda progress: self._evaluate(progress, bar),
+                    finish=self._finish,
+                    record_losses=lambda progress: self._record_losses(progress, bar),
+                    checkpoint=self._checkpoint,
+                    after_step=lambda progress: bar.step(progress, self.trainer.last_step()),
+                    stop=stop.is_set,
                 )
-        finally:
-            for mirror in self.mirrors:
-                mirror.close()
+            )
         progress = self.trainer.progress
         log.info("%.1f s of steps, %.1f s of evaluations", progress.seconds, self.evaluation_seconds)
         if not progress.finished:
@@ -314,8 +315,7 @@ class StackRun:
                 make = partial(record_maker(member), domain=str(member.train), selection="sampled", seen=1.0)
                 own.append(make(metric=TRAIN_LOSS, value=progress.losses[k], total=total))
             job.folder.append(own)
-            for mirror in self.mirrors[k : k + 1]:
-                mirror.write(own)
+            self.mirrors[k](own)
 
     def _checkpoint(self, progress: Progress) -> None:
         """One transaction: every member keeps its checkpoint before until all have a new one."""
@@ -364,3 +364,63 @@ def _stop_signal() -> Iterator[Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+# --- records shown elsewhere too ------------------------------------------------------------------------------
+
+
+def mirror_into(name: str | None, folder: RunFolder, opened: ExitStack) -> Write:
+    """Shows the records of a run elsewhere too, where one is named: the same numbers, nothing measured twice."""
+    if name is None:
+        return lambda records: None
+    try:
+        return opened.enter_context(MIRRORS[name](folder))
+    except ImportError:
+        raise InputError(f"{name} is not installed: pip install 'lengthwise[{name}]'") from None
+
+
+@contextmanager
+def _tensorboard(folder: RunFolder) -> Iterator[Write]:
+    """Writes to the run folder's `tensorboard`: `tensorboard --logdir runs`."""
+    from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415 (an extra)
+
+    def write(records: Sequence[Record]) -> None:
+        for record in records:
+            writer.add_scalar(_name(record), _value(record), record.step)
+        writer.flush()
+
+    with SummaryWriter(log_dir=str(folder.path / "tensorboard")) as writer:
+        yield write
+
+
+@contextmanager
+def _wandb(folder: RunFolder) -> Iterator[Write]:
+    """Logs to the project `lengthwise`; WANDB_MODE=offline keeps it on this machine."""
+    import wandb  # noqa: PLC0415 (an extra)
+
+    def write(records: Sequence[Record]) -> None:
+        for step in sorted({record.step for record in records}):
+            run.log({_name(r): _value(r) for r in records if r.step == step}, step=step)
+
+    place = {"name": folder.name, "dir": str(folder.path), "config": folder.config()}
+    try:
+        run = wandb.init(project=os.environ.get("WANDB_PROJECT", "lengthwise"), reinit="create_new", **place)
+    except wandb.Error as error:
+        raise InputError(f"wandb does not start: {error}") from None
+    with run:
+        yield write
+
+
+MIRRORS = {"tensorboard": _tensorboard, "wandb": _wandb}
+
+
+def _name(record: Record) -> str:
+    words = [record.metric, record.domain]
+    return "/".join(words if record.reference == "truth" else [*words, record.reference])
+
+
+def _value(record: Record) -> float:
+    if record.correct is not None:
+        return record.correct / record.total
+    assert record.value is not None
+    return record.value

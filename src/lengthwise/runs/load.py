@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor
 
@@ -38,13 +39,28 @@ class Answer:
     def right(self) -> bool:
         return self.answered == self.truth
 
+    def as_json(self) -> dict[str, Any]:
+        """Numbers are text in the model's base; `answered` is null where the model wrote no number."""
+
+        def text(number: object) -> str | None:
+            return in_base(number, self.task.base) if isinstance(number, int) else None
+
+        return {
+            "a": text(self.a),
+            "b": text(self.b),
+            "answered": text(self.answered),
+            "truth": text(self.truth),
+            "hypothesis": self.hypothesis and str(self.hypothesis),
+            "predicted": text(self.predicted),
+            "right": self.right,
+        }
+
     def __repr__(self) -> str:
-        base = self.task.base
-        a, b, truth = (in_base(number, base) for number in (self.a, self.b, self.truth))
-        said = in_base(self.answered, base) if isinstance(self.answered, int) else "no number"
-        predicted = "nothing" if self.predicted is None else f"{in_base(self.predicted, base)} ({self.hypothesis})"
-        asked = f"{a} {self.task.symbol} {b}" + ("" if base == 10 else f" in base {base}")
-        return f"{asked}: the model answers {said}, truth is {truth}, theory predicts {predicted}"
+        found, base = self.as_json(), self.task.base
+        predicted = "nothing" if self.predicted is None else f"{found['predicted']} ({self.hypothesis})"
+        asked = f"{found['a']} {self.task.symbol} {found['b']}" + ("" if base == 10 else f" in base {base}")
+        said = found["answered"] or "no number"
+        return f"{asked}: the model answers {said}, truth is {found['truth']}, theory predicts {predicted}"
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from typing import Self
 import torch
 
 from lengthwise.errors import InputError
-from lengthwise.runs.work import Events, Failures, Finish, Work
+from lengthwise.runs.sweep import Events, Failures, Finish, Work
 
 TICK = 1.0
 """Seconds after which who waits for work may look around."""

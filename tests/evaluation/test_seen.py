@@ -10,8 +10,7 @@ from lengthwise.evaluation.problems import test_problems as problems_of
 from lengthwise.evaluation.seen import chance_seen, seen_share, seen_share_of_pairs
 from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.digits import from_ints, resize, to_ints
-from lengthwise.tokens.fixed import FixedSet, enumerate_pairs
-from lengthwise.tokens.sampling import Sampler, Stream
+from lengthwise.tokens.sampling import FixedSet, Sampler, Stream, enumerate_pairs
 
 BASE = 3
 

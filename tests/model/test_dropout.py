@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from lengthwise.model.dropout import Noise, drop, kept
+from lengthwise.model.layers import Noise, drop, kept
 
 
 def hashed(x):

@@ -11,8 +11,8 @@ from lengthwise.errors import InputError
 from lengthwise.model import attention, gpt
 from lengthwise.model.attention import Pass, softmax_attention
 from lengthwise.model.config import ModelConfig
-from lengthwise.model.dropout import Noise, drop
 from lengthwise.model.gpt import GPT
+from lengthwise.model.layers import Noise, drop
 
 VOCABULARY = 16
 

@@ -10,11 +10,10 @@ from lengthwise.errors import InputError
 from lengthwise.evaluation.anatomy import attention_weights
 from lengthwise.model.attention import Pass
 from lengthwise.model.config import ModelConfig
-from lengthwise.model.dropout import Noise
 from lengthwise.model.gpt import GPT
-from lengthwise.model.layers import Initializer, Linear
+from lengthwise.model.layers import Initializer, Linear, Noise
 from lengthwise.model.positions.encoding import has_position
-from lengthwise.model.positions.table import Waves
+from lengthwise.model.positions.learned import Waves
 
 VOCABULARY, ROWS, CIRCLE = 16, 24, 23
 MEMBERS, BATCH, LENGTH = 2, 4, 10

@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional
 
 from lengthwise.model.attention import softmax_attention
-from lengthwise.model.dropout import Noise
+from lengthwise.model.layers import Noise
 from lengthwise.model.short_attention import short_attention, suits_short
 
 pytestmark = pytest.mark.gpu

@@ -17,9 +17,8 @@ from lengthwise.tokens.chains import longest_chain
 from lengthwise.tokens.config import SparseDigits
 from lengthwise.tokens.counter import FRACTION_END, derive, digit_group, digits_of, hashed
 from lengthwise.tokens.digits import from_ints, to_ints
-from lengthwise.tokens.fixed import FixedSet, enumerate_pairs
 from lengthwise.tokens.reserve import is_reserved, low_digits, reserved_value, reserves
-from lengthwise.tokens.sampling import MODES, Sampler, Stream
+from lengthwise.tokens.sampling import MODES, FixedSet, Sampler, Stream, enumerate_pairs
 
 torch.set_num_threads(1)
 

@@ -22,10 +22,9 @@ from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.counter import Draws, derive
 from lengthwise.tokens.digits import Answers, fold, from_ints, leading, modulo, resize, truncate, windowed_add
-from lengthwise.tokens.fixed import enumerate_pairs
 from lengthwise.tokens.layouts.layout import Layout, Tokens
 from lengthwise.tokens.reserve import WHOLE_LIMIT
-from lengthwise.tokens.sampling import Sampler, Stream
+from lengthwise.tokens.sampling import Sampler, Stream, enumerate_pairs
 
 Pair = tuple[Tensor, Tensor]
 """Operands a and b [M, N, W] of problems."""

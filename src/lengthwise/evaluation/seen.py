@@ -14,9 +14,8 @@ from lengthwise.evaluation.problems import Member
 from lengthwise.theory.carries import chain_counts
 from lengthwise.tokens.chains import longest_chain
 from lengthwise.tokens.config import DataConfig
-from lengthwise.tokens.fixed import enumerate_pairs
 from lengthwise.tokens.reserve import into_test, is_reserved, low_digits, reserves
-from lengthwise.tokens.sampling import part_shares
+from lengthwise.tokens.sampling import enumerate_pairs, part_shares
 
 PAIRS_AT_ONCE = 1 << 13
 """Pairs whose chances in every phase of training are there at a time."""

@@ -14,8 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lengthwise.model.config import ModelConfig
-from lengthwise.model.dropout import Noise, drop
-from lengthwise.model.layers import Initializer
+from lengthwise.model.layers import Initializer, Noise, drop
 from lengthwise.model.positions.encoding import Encoding, Relation
 
 

@@ -32,8 +32,7 @@ from lengthwise.model.attention import (
     softmax_heads,
 )
 from lengthwise.model.config import ModelConfig
-from lengthwise.model.dropout import Noise, drop
-from lengthwise.model.layers import Embedding, Initializer, LayerNorm, Linear
+from lengthwise.model.layers import Embedding, Initializer, LayerNorm, Linear, Noise, drop
 from lengthwise.model.position_only import PositionOnlyAttention
 from lengthwise.model.positions import check_encoding, find_encoding
 from lengthwise.model.short_attention import short_attention, suits_short

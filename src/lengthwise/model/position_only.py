@@ -1,7 +1,7 @@
 """Position-only attention: where a head looks depends on positions alone, not on the tokens found there.
 
 A layer learns one query and one key vector per head for all tokens that have a position, and one of each for
-those that have none; positions turn them around a circle (positions/table.py). So a head learns "one column up"
+those that have none; positions turn them around a circle (positions/learned.py). So a head learns "one column up"
 once, for all columns, and no combination of digits can draw its attention away, however long the number.
 
 - *Tokens with and without a position do not see each other.* Else a query that finds no column falls on signs:
@@ -39,11 +39,10 @@ from lengthwise.model.attention import (
     softmax_heads,
 )
 from lengthwise.model.config import ModelConfig
-from lengthwise.model.dropout import Noise, drop
-from lengthwise.model.layers import Embedding, Initializer, Linear, freeze
+from lengthwise.model.layers import Embedding, Initializer, Linear, Noise, drop, freeze
 from lengthwise.model.positions.encoding import Encoding, has_position
+from lengthwise.model.positions.learned import TableEncoding, Waves
 from lengthwise.model.positions.rotary import turn
-from lengthwise.model.positions.table import TableEncoding, Waves
 
 MAX_ATTENTION_WEIGHTS = 1 << 25
 """Attention weights in memory at a time, where no gradient is needed."""

@@ -1,7 +1,7 @@
 """Causal attention on a GPU for short sequences, where general kernels are far from their ceiling.
 
 Queries, keys and values are read packed, as the projection wrote them, and their gradient is written packed:
-nothing is copied on the way. What is dropped is a hash, as in model/dropout.py, so it is stored nowhere.
+nothing is copied on the way. What is dropped is a hash, as in model/layers.py, so it is stored nowhere.
 
 Shapes: M members, B batch, T tokens, Q the last of them that ask, H heads, D head width, N = M B examples.
 """
@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lengthwise.model.dropout import Noise
+from lengthwise.model.layers import Noise
 
 MOST_TOKENS = 128
 SMALLEST, LARGEST = 16, 64  # blocks of tokens that a GPU program may handle at a time

@@ -18,10 +18,9 @@ from lengthwise.runs.config import RunConfig
 from lengthwise.runs.machine import FLOAT, SMALLER_MODEL, parameter_count, refuse_beyond, training_memory
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.tokens.counter import derive
-from lengthwise.tokens.fixed import FixedSet
 from lengthwise.tokens.layouts import build_layout
 from lengthwise.tokens.layouts.layout import Layout
-from lengthwise.tokens.sampling import Stream
+from lengthwise.tokens.sampling import FixedSet, Stream
 from lengthwise.training.data import TrainingData, problems_per_row, row_length
 from lengthwise.training.optimizer import Optimizer
 from lengthwise.training.steps import Dropout, PlainSteps, Steps

@@ -32,8 +32,8 @@ from lengthwise.shown import Shown
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.digits import to_ints
-from lengthwise.tokens.fixed import FixedSet
 from lengthwise.tokens.reserve import WHOLE_LIMIT
+from lengthwise.tokens.sampling import FixedSet
 
 if TYPE_CHECKING:
     import polars as pl

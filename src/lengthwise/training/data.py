@@ -18,10 +18,9 @@ from lengthwise.model.positions.encoding import Encoding, has_position, number_t
 from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.counter import Draws, below, derive
 from lengthwise.tokens.digits import Answers
-from lengthwise.tokens.fixed import FixedSet
 from lengthwise.tokens.layouts.layout import Layout, Tokens
 from lengthwise.tokens.layouts.natural_length import squeezed
-from lengthwise.tokens.sampling import Sampler, Stream
+from lengthwise.tokens.sampling import FixedSet, Sampler, Stream
 
 ROW_PROBLEMS = 4
 """How many problems of the longest kind fit into a row by default, where problems are concatenated."""

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from lengthwise.model.dropout import Noise
 from lengthwise.model.gpt import GPT
+from lengthwise.model.layers import Noise
 from lengthwise.training.data import Batch, TrainingData
 from lengthwise.training.optimizer import Optimizer
 

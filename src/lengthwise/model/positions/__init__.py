@@ -11,14 +11,13 @@ from lengthwise.model.positions.alibi import Alibi
 from lengthwise.model.positions.coupled import Coupled
 from lengthwise.model.positions.encoding import Encoding, IndexEncoding
 from lengthwise.model.positions.fire import Fire
-from lengthwise.model.positions.learned import Learned
+from lengthwise.model.positions.learned import Learned, TableEncoding
 from lengthwise.model.positions.none import NoPositions
 from lengthwise.model.positions.randomized import PREFIX, randomized
 from lengthwise.model.positions.rotary import Rotary
 from lengthwise.model.positions.shaw import Shaw
 from lengthwise.model.positions.sinusoidal import Sinusoidal
 from lengthwise.model.positions.t5 import T5
-from lengthwise.model.positions.table import TableEncoding
 from lengthwise.registry import Registry
 
 ENCODINGS: Registry[type[Encoding]] = Registry(

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.model.positions.encoding import SignificanceEncoding
-from lengthwise.model.positions.table import TableEncoding
+from lengthwise.model.positions.learned import TableEncoding
 
 
 @final

@@ -98,10 +98,10 @@ class Part:
     @property
     def lowest_leads(self) -> tuple[int, int]:
         """The smallest top digits of a and b."""
-        if self.exact is not None:
-            return int(self.exact[0] > 1), int(self.exact[1] > 1)
-        lowest = int(self.kind == "B" and self.length > 1) if self.lead is None else self.lead
-        return lowest, lowest
+        if self.lead is not None:
+            return self.lead, self.lead
+        a, b = (int(self.kind != "D" and length > 1) for length in self.lengths)
+        return a, b
 
     @property
     def fewest_digits(self) -> tuple[int, int]:
@@ -146,10 +146,8 @@ class Part:
         if self.skips_zero_lead:
             unit, end = self.base ** (self.length - 1), self.base**self.length
             return ((range(unit, end), range(end)), (range(unit), range(unit, end)))
-        rows, columns = (
-            range(lowest * self.base ** (length - 1), self.base**length)
-            for lowest, length in zip(self.lowest_leads, self.lengths, strict=True)
-        )
+        both = zip(self.lowest_leads, self.lengths, strict=True)
+        rows, columns = (range(lowest * self.base ** (n - 1), self.base**n) for lowest, n in both)
         return ((rows, columns),)
 
     def __contains__(self, pair: tuple[int, int]) -> bool:
@@ -194,8 +192,7 @@ class Domain:
         return cls(tuple(shares), tuple(shares.values()))
 
     def __str__(self) -> str:
-        equal = len(set(self.weights)) == 1
-        if not equal:
+        if len(set(self.weights)) > 1:
             return "+".join(f"{_weight_text(w)}*{part}" for w, part in zip(self.weights, self.parts, strict=True))
         first, digits = self.parts[0], [part.lengths[0] for part in self.parts]
         alike = first.lead is None and len({part.family for part in self.parts}) == 1
@@ -271,10 +268,7 @@ def parse_test_domains(text: str, base: int = 10) -> list[Domain]:
     rows, items = list[Domain](), text.split(",")
     for item in items:
         domain = Domain.parse(item, base)
-        if "+" not in item and ".." in item:
-            rows += domain.separate_parts()
-        else:
-            rows.append(domain)
+        rows += domain.separate_parts() if ".." in item and "+" not in item else [domain]
         if max(len(rows), len(items)) > MAX_ROWS:
             raise InputError(f"more than {MAX_ROWS:,} test domains are too many")
     return rows
@@ -298,27 +292,20 @@ def _parse_term(term: str, text: str, base: int) -> tuple[Fraction | None, list[
     match = _TERM.fullmatch(term.strip())
     if match is None or (match["kind"] is None) == (match["second"] is None):
         raise InputError(f"invalid domain {text!r}: cannot read {term!r}; {GRAMMAR}")
-    first = int(match["first"])
-    last = first if match["last"] is None else int(match["last"])
+    first, last = int(match["first"]), int(match["last"] or match["first"])
     if last < first:
         raise InputError(f"range {term!r} in domain {text!r} runs downward (write D2..5 or 2..5x2)")
     if last > MAX_LENGTH:
         raise InputError(f"length {last} in {term!r} is out of range (1 to {MAX_LENGTH})")
     lead = None if match["lead"] is None else int(match["lead"])
-    weight = None
-    if match["weight"] is not None:
-        weight = _parse_weight(match["weight"], text)
+    try:
+        weight = None if match["weight"] is None else Fraction(match["weight"])
+    except ZeroDivisionError:
+        raise InputError(f"weight {match['weight']!r} in domain {text!r} divides by zero") from None
     digits = range(first, last + 1)
     if match["second"] is not None:
         return weight, [Part.of_lengths(n, int(match["second"]), base) for n in digits]
     return weight, [Part(match["kind"], n, lead, base) for n in digits]
-
-
-def _parse_weight(weight: str, text: str) -> Fraction:
-    try:
-        return Fraction(weight)
-    except ZeroDivisionError:
-        raise InputError(f"weight {weight!r} in domain {text!r} divides by zero") from None
 
 
 def _weight_text(weight: Fraction) -> str:

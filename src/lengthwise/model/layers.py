@@ -142,11 +142,7 @@ def drop(x: Tensor, noise: Noise | None) -> Tensor:
 def kept(shape: torch.Size, noise: Noise) -> Tensor:
     """Which values of a tensor [M, ...] stay: bool."""
     index = torch.arange(shape[1:].numel(), dtype=torch.int32, device=noise.seeds.device)
-    hashes = (
-        _mixed(index ^ noise.seeds.unsqueeze(1))
-        .bitwise_right_shift_(32 - BITS)
-        .bitwise_and_((1 << BITS) - 1)
-    )
+    hashes = _mixed(index ^ noise.seeds.unsqueeze(1)).bitwise_right_shift_(32 - BITS).bitwise_and_((1 << BITS) - 1)
     return (hashes >= (noise.rates * (1 << BITS)).int().unsqueeze(1)).view(shape)
 
 

@@ -28,9 +28,7 @@ domain; most take less than one."""
 
 def within_reach(task: Task, hypothesis: Hypothesis) -> bool:
     """Whether `accuracy` answers, and in seconds."""
-    if not hypothesis.is_counted(task):
-        return False
-    return steps_to_count(task, hypothesis) <= MOST_STEPS
+    return hypothesis.is_counted(task) and steps_to_count(task, hypothesis) <= MOST_STEPS
 
 
 def steps_to_count(task: Task, hypothesis: Hypothesis) -> int:

@@ -29,9 +29,11 @@ from typing import Any
 
 from lengthwise.arithmetic import Domain, Part, Task
 from lengthwise.errors import InputError
+from lengthwise.theory.carries import carry_probability
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.theory.hypotheses import Digit, View
 from lengthwise.theory.operations import theory_of
+from lengthwise.theory.residues import len_big
 
 Pairs = frozenset[tuple[int, int]]
 Digits = frozenset[int]
@@ -109,47 +111,30 @@ def _unseen_at(a_position: int, b_position: int, train: Domain, test: Domain) ->
 
 
 def _position(task: Task, domain: Domain, position: int) -> PositionCoverage:
-    columns = [_column(part, position) for part in domain.parts]
-    pairs = frozenset[tuple[int, int]]().union(*(pairs for pairs, _ in columns))
-    carries = frozenset[int]().union(*(carries for _, carries in columns))
-    if task.modulus is None:
-        digits = (
-            {(x + y + carry) % task.base for (x, y), carry in product(pairs, carries)}
-            for pairs, carries in columns
-        )
-    else:
-        digits = (_residue_digits(part, task.modulus, position) for part in domain.parts)
-    return PositionCoverage(position, pairs, carries, frozenset[int]().union(*digits))
-
-
-def _column(part: Part, position: int) -> tuple[Pairs, Digits]:
-    """The digit pairs and entering carries of one column; below the shorter operand's top digit all are free."""
-    short = min(part.lengths)
-    entering = {0, 1} if min(position, short) > 1 else {0}
-    for below in range(short, min(position, part.length + 2)):
-        column = part.column(below)
-        entering = {(x + y + carry) // part.base for (x, y), carry in product(column, entering)}
-    return frozenset(part.column(position)), frozenset(entering)
+    pairs, carries, outputs = set[tuple[int, int]](), set[int](), set[int]()
+    for part in domain.parts:
+        column, chance = part.column(position), carry_probability(part, position)
+        entering = {carry for carry, possible in ((0, chance < 1), (1, chance > 0)) if possible}
+        pairs.update(column)
+        carries |= entering
+        if task.modulus is None:
+            outputs |= {(x + y + carry) % task.base for (x, y), carry in product(column, entering)}
+        else:
+            outputs |= _residue_digits(part, task.modulus, position)
+    return PositionCoverage(position, frozenset(pairs), frozenset(carries), frozenset(outputs))
 
 
 def _residue_digits(part: Part, modulus: int, position: int) -> set[int]:
     """Answer digits at a position: the sums of two intervals fill an interval, so residues do too."""
-    digits: set[int] = set()
+    unit, digits = part.base ** (position - 1), set[int]()
     for rows, columns in part.rectangles:
-        first, count = rows.start + columns.start, rows.stop + columns.stop - rows.start - columns.start - 1
-        start = first % modulus
-        end = start + min(count, modulus)
+        start = (rows.start + columns.start) % modulus
+        end = start + min(len_big(rows) + len_big(columns) - 1, modulus)
         for piece in (range(start, min(end, modulus)), range(end - modulus)):
             if piece:
-                digits |= _interval_digits(piece[0], piece[-1], position, part.base)
+                low, high = piece[0] // unit, piece[-1] // unit
+                digits |= {value % part.base for value in range(low, min(high, low + part.base - 1) + 1)}
     return digits
-
-
-def _interval_digits(first: int, last: int, position: int, base: int) -> set[int]:
-    """The digits that the numbers first .. last have at a position."""
-    unit = base ** (position - 1)
-    low, high = first // unit, last // unit
-    return {value % base for value in range(low, min(high, low + base - 1) + 1)}
 
 
 def unseen_views(train: Domain, test: Domain, layout: str, width: int | None = None) -> frozenset[View]:

@@ -17,7 +17,8 @@ Shapes: n, m digits of an operand, A of an answer; ... any leading dims, later [
 A number is an int8 tensor [..., n], least significant digit first, in a base of 2 to 36.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import reduce
 
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -51,7 +52,8 @@ def to_ints(digits: Tensor, base: int) -> list[int]:
     flat = digits.reshape(-1, digits.shape[-1]).to("cpu", torch.int64)
     padded = F.pad(flat, (0, -flat.shape[-1] % per_chunk)).unflatten(-1, (-1, per_chunk))
     chunks = (padded * _places(base, per_chunk, flat.device)).sum(-1)
-    return [_join(row, base**per_chunk) for row in chunks.tolist()]
+    size = base**per_chunk
+    return [reduce(lambda value, chunk: value * size + chunk, reversed(row), 0) for row in chunks.tolist()]
 
 
 def add(a: Tensor, b: Tensor, base: int) -> Tensor:
@@ -199,46 +201,38 @@ class Answers:
 
     def __init__(self, tasks: Sequence[Task], answer_width: int, device: torch.device | str = "cpu") -> None:
         assert len({task.base for task in tasks}) == 1
-        for task in tasks:
-            assert task.modulus is None or task.answer_digits(1) <= answer_width
-            if task.modulus is not None:
-                check_modulus(task.modulus)
-        self.tasks, self.base, self.answer_width = tuple(tasks), tasks[0].base, answer_width
-        self.members = _members_by_operation(tasks, device)
         moduli = [task.modulus for task in tasks]
-        self.modular = torch.tensor([p is not None for p in moduli], device=device).reshape(-1, 1, 1)
+        self.base, self.answer_width, self.any_modular = tasks[0].base, answer_width, any(moduli)
+        if self.any_modular:
+            assert digit_count(check_modulus(max(p or 1 for p in moduli)) - 1, self.base) <= answer_width
+
+        def members(which: Iterable[bool]) -> Tensor:
+            return torch.tensor(list(which), device=device).reshape(-1, 1, 1)
+
+        names = [task.operation for task in tasks]
+        self.members = {name: members(own == name for own in names) for name in dict.fromkeys(names)}
+        self.modular = members(p is not None for p in moduli)
         self.moduli = torch.tensor([p or 1 for p in moduli], device=device).reshape(-1, 1)
 
     def __call__(self, a: Tensor, b: Tensor) -> Tensor:
         values = self._operate(a, b)
-        self._check_fit(values)
-        numbers = resize(values, self.answer_width)
-        if all(task.modulus is None for task in self.tasks):
-            return numbers
-        return torch.where(self.modular, modulo(values, self.moduli, self.base, self.answer_width), numbers)
-
-    def _check_fit(self, values: Tensor) -> None:
         # A look at numbers on a GPU would wait for it.
         if values.shape[-1] > self.answer_width and not values.is_cuda:
             plain = values[~self.modular.flatten()]
             assert not plain[..., self.answer_width :].any(), f"answers do not fit into {self.answer_width} digits"
+        numbers = resize(values, self.answer_width)
+        if not self.any_modular:
+            return numbers
+        return torch.where(self.modular, modulo(values, self.moduli, self.base, self.answer_width), numbers)
 
     def _operate(self, a: Tensor, b: Tensor) -> Tensor:
         """Every operation present is computed for all members; each member then takes its own."""
-        results = {name: operate(Task(name, base=self.base), a, b) for name in self.members}
-        width = max(result.shape[-1] for result in results.values())
-        first, *others = (resize(result, width) for result in results.values())
+        results = [operate(Task(name, base=self.base), a, b) for name in self.members]
+        width = max(result.shape[-1] for result in results)
+        answers, *others = (resize(result, width) for result in results)
         for result, members in zip(others, list(self.members.values())[1:], strict=True):
-            first = torch.where(members, result, first)
-        return first
-
-
-def _members_by_operation(tasks: Sequence[Task], device: torch.device | str) -> dict[str, Tensor]:
-    names = [task.operation for task in tasks]
-    return {
-        name: torch.tensor([own == name for own in names], device=device).reshape(-1, 1, 1)
-        for name in dict.fromkeys(names)
-    }
+            answers = torch.where(members, result, answers)
+        return answers
 
 
 def _carry(sums: Tensor, base: int) -> Tensor:
@@ -311,13 +305,6 @@ def _chunks(value: int, size: int, count: int) -> list[int]:
         value, chunk = divmod(value, size)
         chunks.append(chunk)
     return chunks
-
-
-def _join(chunks: list[int], size: int) -> int:
-    value = 0
-    for chunk in reversed(chunks):
-        value = value * size + chunk
-    return value
 
 
 def _shown(value: int) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise, product
-from math import gcd, lcm
+from math import lcm
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.theory.accuracy import accuracy_json
-from lengthwise.theory.residues import Residues, count_cancelling, cut, divisors, len_big
+from lengthwise.theory.residues import Residues, count_cancelling, cut, divisors, len_big, open_modulus
 
 MOST_RESIDUES = {"add": 20_000, "mul": 2_000}
 MOST_STEPS = 300_000_000
@@ -75,8 +75,7 @@ def _check(task: Task, domain: Domain) -> None:
 def _steps(task: Task, domain: Domain) -> int:
     """How many counts of products `knowing_operands` adds up, for all numbers of digits."""
     rectangles = sum(len(part.rectangles) for part in domain.parts)
-    units = [task.base**k for k in range(1, domain.length)]
-    classes = [(_class_modulus(task, unit), unit) for unit in units]
+    classes = [(open_modulus(task, k), task.base**k) for k in range(1, domain.length)]
     return rectangles * sum(min(modulus, unit) * modulus**2 for modulus, unit in classes)
 
 
@@ -101,7 +100,8 @@ def knowing_operands(task: Task, domain: Domain, digits: int) -> Fraction:
     Fraction(83, 132)
     """
     sight = _Sight.of(domain, digits)
-    modulus = _class_modulus(task, sight.unit)
+    # Low parts that are equal modulo this leave the same to be guessed: in a sum all do.
+    modulus = 1 if task.op.has_carries else open_modulus(task, digits)
     shared = {members: _class_sizes(cells, modulus) for members, cells in sight.cells().items()}
     right = sum(
         _best_guesses(_weigh(sight, members, tables), sizes[a_class, b_classes])
@@ -135,7 +135,7 @@ class _Sight:
     """A domain as seen by who reads the last digits of both operands."""
 
     slices: tuple[_Slice, ...]
-    unit: int
+    digits: int
     denominator: int
 
     @classmethod
@@ -148,18 +148,15 @@ class _Sight:
             for rows, columns in part.rectangles:
                 (a_low, a_high), (b_low, b_high) = cut(rows, unit), cut(columns, unit)
                 slices.append(_Slice(a_low, b_low, a_high, b_high, int(chance * denominator)))
-        return cls(tuple(slices), unit, denominator)
+        return cls(tuple(slices), digits, denominator)
 
     def cells(self) -> dict[tuple[int, ...], list[tuple[range, range]]]:
         """The pairs of low parts, as disjoint rectangles, by the slices that they may come from."""
         found: dict[tuple[int, ...], list[tuple[range, range]]] = defaultdict(list)
         a_cells, b_cells = _pieces([s.a_low for s in self.slices]), _pieces([s.b_low for s in self.slices])
         for a_cell, b_cell in product(a_cells, b_cells):
-            members = tuple(
-                place
-                for place, one in enumerate(self.slices)
-                if a_cell.start in one.a_low and b_cell.start in one.b_low
-            )
+            inside = (a_cell.start in one.a_low and b_cell.start in one.b_low for one in self.slices)
+            members = tuple(place for place, holds in enumerate(inside) if holds)
             if members:
                 found[members].append((a_cell, b_cell))
         return found
@@ -169,14 +166,6 @@ def _pieces(intervals: Sequence[range]) -> list[range]:
     """The intervals between neighbouring bounds."""
     bounds = sorted({bound for one in intervals for bound in (one.start, one.stop)})
     return [range(first, last) for first, last in pairwise(bounds)]
-
-
-def _class_modulus(task: Task, unit: int) -> int:
-    """Low parts that are equal modulo this leave the same to be guessed: in a sum all do."""
-    if task.op.has_carries:
-        return 1
-    assert task.modulus is not None
-    return task.modulus // gcd(task.modulus, unit)
 
 
 def _class_sizes(cells: Sequence[tuple[range, range]], modulus: int) -> Counts:
@@ -189,7 +178,9 @@ def _class_sizes(cells: Sequence[tuple[range, range]], modulus: int) -> Counts:
 
 def _residue_counts(interval: range, modulus: int) -> Counts:
     residues = Residues.of(interval, modulus)
-    return np.array([residues.often + residues.once_more(r) for r in range(modulus)], dtype=object)
+    counts = np.full(modulus, residues.often, dtype=object)
+    counts[residues.once_more] += 1
+    return counts
 
 
 def _weigh(sight: _Sight, members: Sequence[int], tables: Sequence[Counts]) -> Counts:
@@ -225,10 +216,8 @@ def _sums(task: Task, sight: _Sight) -> list[Counts]:
     """Without a modulus the best guess is a sum of high parts where one of the counts has a corner: each grows
     by one with the sum, stands still, and falls by one."""
     highs = [(one.a_high, one.b_high) for one in sight.slices]
-    corners = {
-        bound + other for a, b in highs for bound, other in product((a.start, a.stop - 1), (b.start, b.stop - 1))
-    }
-    sums = sorted(corners)
+    bounds = (product((a.start, a.stop - 1), (b.start, b.stop - 1)) for a, b in highs)
+    sums = sorted({a + b for pairs in bounds for a, b in pairs})
     return [np.array([[_count_sums(a, b, total) for total in sums]], dtype=object) for a, b in highs]
 
 
@@ -238,8 +227,7 @@ def _count_sums(a: range, b: range, total: int) -> int:
 
 
 def _residue_sums(task: Task, sight: _Sight) -> list[Counts]:
-    assert task.modulus is not None
-    rest = task.modulus // gcd(task.modulus, sight.unit)
+    rest = open_modulus(task, sight.digits)
 
     def count(one: _Slice, residue: int) -> int:
         lowered = range(one.b_high.start - residue, one.b_high.stop - residue)
@@ -256,9 +244,9 @@ def _products(task: Task, sight: _Sight) -> Outcomes:
     B lead from b0 to b; their product counts pairs. Two b0 that are equal modulo g lead to the same residues b.
     """
     assert task.modulus is not None
-    p, unit = task.modulus, sight.unit
-    g = gcd(p, unit)
-    q = p // g
+    unit: int = task.base**sight.digits
+    p, q = task.modulus, open_modulus(task, sight.digits)
+    g = p // q
     steps = np.arange(q, dtype=np.int64)
     for a0 in range(min(q, unit)):
         for first in range(min(g, q, unit)):
@@ -273,24 +261,19 @@ def _products(task: Task, sight: _Sight) -> Outcomes:
 def _count_pairs(c: Counts, places: Counts, one: _Slice, q: int) -> Counts:
     """By b0 and c. A high part of every residue occurs equally often, and some residues once more; the counts
     of the small rest are exact as floats, those of all may be integers of any size."""
-    a_often, a_more = _split(one.a_high, q)
-    b_often, b_more = _split(one.b_high, q)
+    a_residues, b_residues = Residues.of(one.a_high, q), Residues.of(one.b_high, q)
     rows = np.arange(q, dtype=np.int64)[:, None] * q
-    a_parts = (a_often, _histogram(rows + c, q)), (1, _histogram((rows + c)[:, a_more], q))
+    some = (rows + c)[:, a_residues.once_more]
+    a_parts = (a_residues.often, _histogram(rows + c, q)), (1, _histogram(some, q))
     b_rest = np.zeros((len(places), q))
-    b_rest[np.arange(len(places))[:, None], places[:, b_more]] = 1
-    b_parts = (b_often, np.ones((1, q))), (1, b_rest)
+    b_rest[np.arange(len(places))[:, None], places[:, b_residues.once_more]] = 1
+    b_parts = (b_residues.often, np.ones((1, q))), (1, b_rest)
     kind = _integers(one.hidden_pairs)
     pairs = np.zeros((len(places), q), dtype=kind)
     for (a_times, a), (b_times, b) in product(a_parts, b_parts):
         if a_times and b_times:
             pairs += a_times * b_times * (b @ a).astype(np.int64).astype(kind)
     return pairs
-
-
-def _split(high: range, q: int) -> tuple[int, npt.NDArray[np.int64]]:
-    residues = Residues.of(high, q)
-    return residues.often, (residues.start + np.arange(residues.extra, dtype=np.int64)) % q
 
 
 def _histogram(places: npt.NDArray[np.int64], q: int) -> npt.NDArray[np.float64]:

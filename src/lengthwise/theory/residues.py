@@ -54,8 +54,10 @@ class Residues:
         often, extra = divmod(len_big(interval), modulus)
         return cls(modulus, often, interval.start % modulus, extra)
 
-    def once_more(self, residue: int) -> bool:
-        return (residue - self.start) % self.modulus < self.extra
+    @property
+    def once_more(self) -> Integers:
+        """The residues that occur once more than others."""
+        return (self.start + np.arange(self.extra, dtype=np.int64)) % self.modulus
 
     def around_even(self) -> tuple[int, int, Integers]:
         """(often, sign, few): each residue occurs `often` times, and few, at most half of them, `sign` times more.
@@ -63,10 +65,10 @@ class Residues:
         >>> Residues.of(range(3, 12), 5).around_even()
         (2, -1, array([2]))
         """
-        start, size, sign = self.start, self.extra, 1
-        if 2 * size > self.modulus:
-            start, size, sign = start + size, self.modulus - size, -1
-        return self.often + (sign < 0), sign, (start + np.arange(size, dtype=np.int64)) % self.modulus
+        if 2 * self.extra <= self.modulus:
+            return self.often, 1, self.once_more
+        others = Residues(self.modulus, 0, self.start + self.extra, self.modulus - self.extra)
+        return self.often + 1, -1, others.once_more
 
 
 def count_cancelling(left: range, right: range, modulus: int) -> int:

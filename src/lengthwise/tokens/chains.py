@@ -53,7 +53,10 @@ class Chains:
         ways = Ways(base, longest)
         kinds = [_by_kind(part.lead_pairs, base) for part in parts]
         free = free_columns(base)
-        leads = [_lead_thresholds(ways, part, kind) for part, kind in zip(parts, kinds, strict=True)]
+        leads = [
+            [ways.thresholds(kind, target, False, part.length - 1, 0) for target in range(longest + 1)]
+            for part, kind in zip(parts, kinds, strict=True)
+        ]
         targets = [[t for t, row in enumerate(rows) if row is not None] for rows in leads]
         rows = [pairs for kind in [*kinds, free] for pairs in kind]
         self.tops = torch.tensor([part.length - 1 for part in parts], device=device)
@@ -134,10 +137,6 @@ def _walk_thresholds(ways: Ways, kinds: Kinds) -> Tensor:
         rows = [ways.thresholds(kinds, target, hit == 1, column, p) or (0, 0) for p in range(target + 1)]
         table[target, column, hit, : target + 1] = torch.tensor(rows)
     return table
-
-
-def _lead_thresholds(ways: Ways, part: Part, kinds: Kinds) -> list[tuple[int, int] | None]:
-    return [ways.thresholds(kinds, t, False, part.length - 1, 0) for t in range(ways.longest + 1)]
 
 
 def free_columns(base: int) -> Kinds:

@@ -148,7 +148,11 @@ class Sampler:
             if self.sparse is not None:
                 digits = digits * ~self._zeros(indices, part, lengths, leads)
             a, b = digits
-        return self._keep_side(a, b, part.reserves == 1, draws), b
+        if self.side == "test":
+            a = into_test(a, b, part.reserves == 1, self.base)
+        elif self.side == "train":
+            a = out_of_test(a, b, part.reserves == 1, draws(RESERVE), self.base)
+        return a, b
 
     def _zeros(self, indices: Tensor, part: PartRows, lengths: Tensor, leads: Tensor) -> Tensor:
         """Which digits [2, M, B, W] the curriculum sets to zero; no pair leaves its part by that."""
@@ -163,13 +167,6 @@ class Sampler:
             may_be_zero = _lead_may_be_zero(part, lengths, leads, below(draws(0), 2)).unsqueeze(-1)
             free |= (columns == top) & may_be_zero
         return chosen & free
-
-    def _keep_side(self, a: Tensor, b: Tensor, reserving: Tensor, draws: Draws) -> Tensor:
-        if self.side == "test":
-            return into_test(a, b, reserving, self.base)
-        if self.side == "train":
-            return out_of_test(a, b, reserving, draws(RESERVE), self.base)
-        return a
 
 
 def _zero_share(sparse: SparseDigits, indices: Tensor) -> Tensor:
@@ -316,9 +313,11 @@ class FixedSet:
         train, test, rows = [], [], torch.empty(0, 2 * width, dtype=torch.int8)
         for number, (part, share) in enumerate(zip(domain.parts, _shares(domain, size), strict=True)):
             if part.size <= 4 * size:
-                fresh = _new(rows, _shuffled(_unreserved(part, width), self.key))[:share]
+                fresh = _new(rows, _shuffled(part, width, self.key))[:share]
             else:
-                fresh = _first_new(rows, share, _stream(part, number, seed, width, mode))
+                stream = Stream(seed, Domain((part,), (Fraction(1),)))
+                sampler = Sampler([stream], width, mode=mode, side="train")
+                fresh = _first_new(rows, share, sampler, number << 40)
             rows = torch.cat([rows, fresh])
             tested = len(fresh) // TEST_SHARE
             self.counts[part] = (len(fresh) - tested, tested)
@@ -343,31 +342,20 @@ def _shares(domain: Domain, size: int) -> list[int]:
     return counts
 
 
-def _unreserved(part: Part, width: int) -> Tensor:
+def _shuffled(part: Part, width: int, key: int) -> Tensor:
+    """All rows of a part that are not reserved."""
     a, b = (resize(digits, width) for digits in enumerate_pairs(part, limit=part.size))
     rows = torch.cat([a, b], -1)
-    return rows[~is_reserved(a, b, part.base)] if reserves(part) else rows
-
-
-def _shuffled(rows: Tensor, key: int) -> Tensor:
+    if reserves(part):
+        rows = rows[~is_reserved(a, b, part.base)]
     return rows[Draws(key, torch.arange(len(rows)))(_ORDER).argsort(stable=True)]
 
 
-def _stream(part: Part, number: int, seed: int, width: int, mode: str) -> Callable[[int], Tensor]:
-    """The first n rows of a part's own stretch of the data stream, as a function of n."""
-    member = Stream(seed, Domain((part,), (Fraction(1),)))
-    sampler = Sampler([member], width, mode=mode, side="train")
-
-    def first(count: int) -> Tensor:
-        a, b = sampler(torch.arange(count) + (number << 40))
-        return torch.cat([a, b], -1)[0]
-
-    return first
-
-
-def _first_new(known: Tensor, count: int, stream: Callable[[int], Tensor]) -> Tensor:
-    drawn = count + count // 8
-    while len(fresh := _new(known, stream(drawn))) < count:
+def _first_new(known: Tensor, count: int, sampler: Sampler, start: int) -> Tensor:
+    """The first rows that are not known, from a place of a stream on."""
+    fresh, drawn = known[:0], count + count // 8
+    while len(fresh) < count:
+        fresh = _new(known, torch.cat(sampler(torch.arange(drawn) + start), -1)[0])
         drawn *= 2
     return fresh[:count]
 

@@ -13,7 +13,7 @@ from lengthwise.runs.build import build, training_data
 from lengthwise.tokens.counter import derive
 from lengthwise.training import graph
 from lengthwise.training.optimizer import Optimizer
-from lengthwise.training.steps import Dropout, answer_losses
+from lengthwise.training.trainer import Dropout, answer_losses
 
 BATCH = 4
 

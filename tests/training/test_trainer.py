@@ -15,8 +15,7 @@ from lengthwise.runs.launch import train
 from lengthwise.training import trainer as loop
 from lengthwise.training.checkpoint import load_state, load_tensors, save_checkpoint
 from lengthwise.training.optimizer import learning_rate_factor
-from lengthwise.training.steps import answer_losses
-from lengthwise.training.trainer import Callbacks, Progress, Trainer
+from lengthwise.training.trainer import Callbacks, Progress, Trainer, answer_losses
 
 CPU = torch.device("cpu")
 

@@ -12,7 +12,7 @@ from lengthwise.runs.build import build, training_data, training_layout, trainin
 from lengthwise.tokens.layouts import LAYOUTS
 from lengthwise.tokens.reserve import is_reserved
 from lengthwise.tokens.sampling import Sampler, Stream
-from lengthwise.training.steps import answer_losses
+from lengthwise.training.trainer import answer_losses
 
 CPU = torch.device("cpu")
 BATCH = 8

@@ -11,9 +11,8 @@ from torch import nn
 
 from lengthwise.errors import InputError
 from lengthwise.evaluation.problems import Drawing, Member, Subject
-from lengthwise.model.gpt import GPT
+from lengthwise.model.gpt import GPT, Single
 from lengthwise.model.positions import find_encoding
-from lengthwise.model.single import Single
 from lengthwise.runs.config import RunConfig
 from lengthwise.runs.machine import FLOAT, SMALLER_MODEL, parameter_count, refuse_beyond, training_memory
 from lengthwise.theory.encodings import layout_facts
@@ -23,7 +22,7 @@ from lengthwise.tokens.layouts.layout import Layout
 from lengthwise.tokens.sampling import FixedSet, Stream
 from lengthwise.training.data import TrainingData, problems_per_row, row_length
 from lengthwise.training.optimizer import Optimizer
-from lengthwise.training.steps import Dropout, PlainSteps, Steps
+from lengthwise.training.trainer import Dropout, PlainSteps, Steps
 
 log = logging.getLogger(__name__)
 

@@ -28,8 +28,7 @@ from lengthwise.runs.build import (
 from lengthwise.runs.config import RunConfig
 from lengthwise.runs.evaluate import Assessment, domain_rows
 from lengthwise.runs.machine import choose_device, memory_errors_explained, wait_for
-from lengthwise.training.steps import Steps
-from lengthwise.training.trainer import Trainer
+from lengthwise.training.trainer import Steps, Trainer
 
 TIMED = 5
 """How often short work is done each time the clock is read."""

@@ -20,7 +20,7 @@ from torch.func import functional_call
 from lengthwise.model.gpt import GPT
 from lengthwise.training.data import Batch, TrainingData
 from lengthwise.training.optimizer import Optimizer
-from lengthwise.training.steps import Dropout, Factors, Logits, Steps, answer_losses
+from lengthwise.training.trainer import Dropout, Factors, Logits, Steps, answer_losses
 
 WINDOW = 32
 WARM_UP = 3  # calls before capture: compilation, workspaces, autotuning

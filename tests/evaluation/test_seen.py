@@ -96,7 +96,7 @@ def test_pairs_by_carry_chain_against_the_stream():
 
 def test_pairs_of_a_fixed_set():
     a, b = all_pairs(4, 4)
-    fixed = FixedSet(Domain.parse("D4", BASE), 2_000, seed=1, width=4)
+    fixed = FixedSet(Stream(1, Domain.parse("D4", BASE)), 2_000, 4)
     drawn = fixed.batch(torch.arange(3_000))
     met = len(as_pairs(*drawn)) / len(a)
     assert seen_share_of_pairs(member("D4", 3_000, samples=2_000), a, b) == pytest.approx(met, rel=0.05)

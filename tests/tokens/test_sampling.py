@@ -137,7 +137,7 @@ def test_wide_operands():
 def test_nothing_waits_for_the_device(mode, side):
     """Fake tensors hold no data, so anything that looks at a value raises."""
     sampler = Sampler(MEMBERS, 6, mode=mode, side=side)
-    fixed = FixedSet(Domain.parse("D3"), 100, seed=0, width=3)
+    fixed = FixedSet(Stream(0, Domain.parse("D3")), 100, 3)
     with FakeTensorMode(allow_non_fake_inputs=True):
         a, _ = sampler(torch.arange(10) + 5)
         assert a.shape == (4, 10, 6)
@@ -406,7 +406,7 @@ def pair_set(a, b, base=10):
 )
 def test_fixed_set(text, size):
     domain = Domain.parse(text)
-    fixed = FixedSet(domain, size, seed=3, width=7)
+    fixed = FixedSet(Stream(3, domain), size, 7)
     train, test = pair_set(*fixed.train), pair_set(*fixed.test)
     assert len(set(train) | set(test)) == len(train) + len(test)
     assert not is_reserved(*fixed.train, 10).any() and not is_reserved(*fixed.test, 10).any()
@@ -417,30 +417,30 @@ def test_fixed_set(text, size):
 
 
 def test_fixed_set_counts():
-    counts = FixedSet(Domain.parse("D1+D2+D3+D6"), 2003, seed=3, width=7).counts
+    counts = FixedSet(Stream(3, Domain.parse("D1+D2+D3+D6")), 2003, 7).counts
     assert [sum(pair) for pair in counts.values()] == [100, 501, 501, 500]
-    weighted = FixedSet(Domain.parse("0.45*D5+0.55*D6"), 7, seed=3, width=7).counts
+    weighted = FixedSet(Stream(3, Domain.parse("0.45*D5+0.55*D6")), 7, 7).counts
     assert [sum(pair) for pair in weighted.values()] == [3, 4]
-    assert FixedSet(Domain.parse("D3"), 990_000, seed=0, width=3).counts == {Part("D", 3): (801_900, 89_100)}
+    assert FixedSet(Stream(0, Domain.parse("D3")), 990_000, 3).counts == {Part("D", 3): (801_900, 89_100)}
 
 
 def test_fixed_set_is_a_function_of_its_seed():
     domain = Domain.parse("D2+D5")
-    first, again, other = (FixedSet(domain, 5000, seed=seed, width=5) for seed in (1, 1, 2))
+    first, again, other = (FixedSet(Stream(seed, domain), 5000, 5) for seed in (1, 1, 2))
     assert torch.equal(first.train[0], again.train[0]) and torch.equal(first.test[1], again.test[1])
     assert not torch.equal(first.train[0], other.train[0])
 
 
 def test_fixed_set_is_a_fair_choice():
-    tops = FixedSet(Domain.parse("D2"), 3000, seed=1, width=2)
+    tops = FixedSet(Stream(1, Domain.parse("D2")), 3000, 2)
     leads = [(a // 10, b // 10) for a, b in pair_set(*tops.train)]
     assert_distributed(leads, uniform_over(Part("D", 2).lead_pairs))
-    a, _ = FixedSet(Domain.parse("D8+D9"), 2000, seed=1, width=9).train
+    a, _ = FixedSet(Stream(1, Domain.parse("D8+D9")), 2000, 9).train
     assert len({tuple(row) for row in a[:, 1:7].tolist()}) > 1780
 
 
 def test_fixed_set_batches():
-    fixed = FixedSet(Domain.parse("D2"), 100, seed=0, width=2)
+    fixed = FixedSet(Stream(0, Domain.parse("D2")), 100, 2)
     a, b = fixed.batch(torch.arange(20_000))
     assert_distributed(pair_set(a, b), uniform_over(pair_set(*fixed.train)))
     later = fixed.batch(torch.arange(500, 600).reshape(4, 25))

@@ -113,9 +113,8 @@ class ModelConfig(Config):
         """Configs of version 0.1 say whether heads start near, and not where else."""
         if not isinstance(content, dict) or "start_near" not in content:
             return content
-        near = content["start_near"]
-        rest = {key: value for key, value in content.items() if key != "start_near"}
-        return {"head_start": "near" if near else "random", **rest}
+        rest = dict(content)
+        return {"head_start": "near" if rest.pop("start_near") else "random", **rest}
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Self:

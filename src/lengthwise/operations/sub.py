@@ -92,11 +92,7 @@ def count_differences(left: range, right: range, residue: int, modulus: int) -> 
     15
     """
     end = left.stop - right.start
-    corners = (
-        (left.start - right.stop, 1),
-        (left.start - right.start, -1),
-        (left.stop - right.stop, -1),
-    )
+    corners = ((left.start - right.stop, 1), (left.start - right.start, -1), (left.stop - right.stop, -1))
     return sum(sign * _ramp(corner, end, residue, modulus) for corner, sign in corners)
 
 

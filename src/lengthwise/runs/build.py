@@ -155,7 +155,7 @@ def fixed_set(config: RunConfig) -> FixedSet | None:
     samples, mode = config.data.samples, config.data.sampling
     if samples is None:
         return None
-    return FixedSet(config.spec.train, samples, seed=config.seed, width=config.operand_width, mode=mode)
+    return FixedSet(Stream(config.seed, config.spec.train), samples, config.operand_width, mode=mode)
 
 
 def sample_counts(fixed: FixedSet) -> dict[str, tuple[int, int]]:

@@ -181,23 +181,20 @@ def _written_columns(part: Part, layout: str, width: int | None) -> Iterator[lis
     facts = layout_facts(layout)
     if facts.with_steps or not facts.tells_significance:
         raise InputError(f"in layout {layout!r} a sum is not written digit by digit from its lowest one")
-    every = range(1, part.length + 1)
+    top = part.length
     if facts.fixed_width:
-        assert width is not None and width >= part.length
-        yield [*(_view_column(part, position) for position in range(1, width + 1)), ABSENT]
-    elif facts.levels_answers:
-        yield [*(_view_column(part, position) for position in every), ABSENT, ABSENT]
-    else:
-        for lengths in product(every, every):
-            single = Part.of_lengths(*lengths, part.base)
-            if single.is_inside(part):
-                yield [*(_view_column(single, position, lengths) for position in every), ABSENT, ABSENT]
+        assert width is not None and width >= top
+        top = width
+    shapes = [(part, (top, top))]
+    if not facts.fixed_width and not facts.levels_answers:
+        singles = (Part.of_lengths(a, b, part.base) for a, b in product(range(1, top + 1), repeat=2))
+        shapes = [(single, single.lengths) for single in singles if single.is_inside(part)]
+    for shape, lengths in shapes:
+        columns = [_view_column(shape, position, lengths) for position in range(1, top + 1)]
+        yield columns + [ABSENT] * (1 if facts.fixed_width else 2)
 
 
-def _view_column(part: Part, position: int, lengths: tuple[int, int] | None = None) -> Column:
-    """Without lengths, columns above an operand hold zeros."""
-    a_length, b_length = lengths or (position, position)
-    return [
-        (a if position <= a_length else None, b if position <= b_length else None)
-        for a, b in part.column(position)
-    ]
+def _view_column(part: Part, position: int, lengths: tuple[int, int]) -> Column:
+    """Above these lengths operands have no digits, up to them zeros above their own."""
+    a_shown, b_shown = (position <= length for length in lengths)
+    return [(a if a_shown else None, b if b_shown else None) for a, b in part.column(position)]

@@ -37,8 +37,7 @@ class Alternative:
     accuracy: Fraction
 
     def as_json(self) -> dict[str, Any]:
-        named = {"hypothesis": str(self.hypothesis), "premise": self.premise}
-        return {**named, **accuracy_json(self.accuracy)}
+        return {"hypothesis": str(self.hypothesis), "premise": self.premise, **accuracy_json(self.accuracy)}
 
 
 @dataclass(frozen=True, slots=True)

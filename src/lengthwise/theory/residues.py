@@ -29,8 +29,6 @@ from lengthwise.arithmetic import Task
 
 Integers = npt.NDArray[np.int64]
 
-Bools = npt.NDArray[np.bool_]
-
 _CHUNK = 1 << 20  # table entries held at once
 _PAIR_STEPS = 20  # what a pair takes by itself, in entries of the table
 
@@ -213,26 +211,19 @@ def _count_with_all(residues: Integers, low_count: int, q: int) -> int:
 
 
 def _count_pairs(u: Integers, x: Integers, low_count: int, q: int) -> int:
-    if len(u) * len(x) * _PAIR_STEPS > q * q:
-        rows, columns = (np.isin(np.arange(q), few) for few in (u, x))
-        return sum(_count_group(rows, columns, low_count, d, e) for d in divisors(q) for e in divisors(d))
-    total = 0
-    for d in divisors(q):
-        for e in divisors(d):
-            own_u, own_x = u[np.gcd(u, q) == d] // d, x[np.gcd(x, d) == d // e]
-            if len(own_u) and len(own_x):
-                total += _count_each((own_u, own_x // (d // e)), own_x, low_count, e, q // d)
-    return total
+    count = _count_each if len(u) * len(x) * _PAIR_STEPS <= q * q else _count_by_slope
+    return sum(count(u, x, low_count, q, d=d, e=e) for d in divisors(q) for e in divisors(d))
 
 
-def _count_each(pair: tuple[Integers, Integers], x: Integers, low_count: int, e: int, m: int) -> int:
-    """Of all u' with all z, x one by one, where these have one d and one e."""
-    u, z = pair
+def _count_each(u: Integers, x: Integers, low_count: int, q: int, *, d: int, e: int) -> int:
+    """One by one, of these u and x those with gcd(u, q) = d and gcd(x, d) = d / e."""
+    u, x, m = u[np.gcd(u, q) == d] // d, x[np.gcd(x, d) == d // e], q // d
+    z = x // (d // e)
     inverse = np.array([pow(int(v), -1, m) for v in u], dtype=np.int64)[:, None]
     shift, multiples = x * (low_count % m) % m, -(-low_count // e)
     (periods, steps), (often, width) = divmod(multiples, m), divmod(low_count, m)
     total = len(u) * len(x) * multiples * often
-    rows = max(1, _CHUNK // len(x))
+    rows = max(1, _CHUNK // max(1, len(x)))
     for first in range(0, len(u), rows):
         slope = z * inverse[first : first + rows] % m
         start = np.broadcast_to(shift, slope.shape)
@@ -261,13 +252,13 @@ def _floor_sum(count: int, slope: Integers, start: Integers, m: int) -> Integers
     return found.reshape(slope.shape)
 
 
-def _count_group(rows: Bools, columns: Bools, low_count: int, d: int, e: int) -> int:
-    """The part of the count with gcd(u, q) = d and gcd(x, d) = d / e, of these u and x."""
-    m = len(rows) // d
+def _count_by_slope(u: Integers, x: Integers, low_count: int, q: int, *, d: int, e: int) -> int:
+    """The same, the windows of one slope together."""
+    m = q // d
     units = np.array([v for v in range(m) if gcd(v, m) == 1], dtype=np.int64)
     z = np.arange(m * e, dtype=np.int64)
-    z = z[(np.gcd(z, e) == 1) & columns[(d // e) * z]]
-    row_weight, column_weight = rows[d * units].astype(np.int64), np.bincount(z % m, minlength=m)
+    z = z[(np.gcd(z, e) == 1) & np.isin(d // e * z, x)]
+    row_weight, column_weight = np.isin(d * units, u).astype(np.int64), np.bincount(z % m, minlength=m)
     multiples = -(-low_count // e)  # how many a0 = e j there are
     shift = np.arange(m, dtype=np.int64) * ((d // e) * low_count % m) % m  # x N mod m, by y
     # Counts may exceed 64 bits for long operands, so sums are taken of their small parts.

@@ -14,7 +14,7 @@ Small domains are taken whole, and a run may have a fixed set of distinct proble
 >>> a, b = enumerate_pairs(Part("D", 2))
 >>> len(a), to_ints(a[:3], 10), to_ints(b[:3], 10)
 (9900, [0, 0, 0], [10, 11, 12])
->>> fixed = FixedSet(Domain.parse("D1+D3"), size=1000, seed=0, width=3)
+>>> fixed = FixedSet(Stream(seed=0, domain=Domain.parse("D1+D3")), size=1000, width=3)
 >>> {str(part): counts for part, counts in fixed.counts.items()}
 {'D1': (90, 10), 'D3': (450, 50)}
 
@@ -299,24 +299,17 @@ class FixedSet:
     """
 
     def __init__(
-        self,
-        domain: Domain,
-        size: int,
-        *,
-        seed: int,
-        width: int,
-        mode: str = "uniform",
-        device: torch.device | str = "cpu",
+        self, stream: Stream, size: int, width: int, *, mode: str = "uniform", device: torch.device | str = "cpu"
     ) -> None:
-        self.key = derive(seed, "data")
+        domain, self.key = stream.domain, derive(stream.seed, "data")
         self.counts: dict[Part, tuple[int, int]] = {}
         train, test, rows = [], [], torch.empty(0, 2 * width, dtype=torch.int8)
         for number, (part, share) in enumerate(zip(domain.parts, _shares(domain, size), strict=True)):
             if part.size <= 4 * size:
                 fresh = _new(rows, _shuffled(part, width, self.key))[:share]
             else:
-                stream = Stream(seed, Domain((part,), (Fraction(1),)))
-                sampler = Sampler([stream], width, mode=mode, side="train")
+                alone = Stream(stream.seed, Domain((part,), (Fraction(1),)))
+                sampler = Sampler([alone], width, mode=mode, side="train")
                 fresh = _first_new(rows, share, sampler, number << 40)
             rows = torch.cat([rows, fresh])
             tested = len(fresh) // TEST_SHARE

@@ -76,13 +76,7 @@ class Previous(BaseModel):
 
 
 def save_checkpoint(
-    folder: Path,
-    tensors: dict[str, Tensor],
-    *,
-    step: int,
-    finished: bool,
-    stack: Sequence[str] = (),
-    **facts: Any,
+    folder: Path, tensors: dict[str, Tensor], *, step: int, finished: bool, stack: Sequence[str] = (), **facts: Any
 ) -> None:
     """Write a checkpoint in place of the one before; in a `stack`, beside it until `drop_previous`.
 

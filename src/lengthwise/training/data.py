@@ -157,10 +157,7 @@ def _pairs(members: Sequence[Stream], width: int, config: DataConfig, device: to
         return Sampler(
             members, width, mode=config.sampling, sparse=config.sparse_digits, side="train", device=device
         )
-    sets = [
-        FixedSet(m.domain, config.samples, seed=m.seed, width=width, mode=config.sampling, device=device)
-        for m in members
-    ]
+    sets = [FixedSet(m, config.samples, width, mode=config.sampling, device=device) for m in members]
 
     def drawn(indices: Tensor) -> tuple[Tensor, Tensor]:
         a, b = zip(*(fixed.batch(indices) for fixed in sets), strict=True)

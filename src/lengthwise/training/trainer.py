@@ -224,17 +224,12 @@ class Trainer:
 
     def _factors(self, step: int, ahead: int) -> list[float]:
         """What each member's learning rates are multiplied by, `ahead` steps from here."""
-        share = self._share_done() + ahead / self.config.steps
-        return [
-            learning_rate_factor(self.config, step + ahead, self._decay(k, step + ahead, share))
-            for k in range(self.model.members)
-        ]
-
-    def _decay(self, member: int, step: int, share: float) -> float:
-        """How much of the schedule's decay lies behind a member."""
-        if self.config.schedule != "wsd":
-            return share
-        return 1 - (self._end(member) - step) / self.config.cooldown
+        step, members = step + ahead, range(self.model.members)
+        if self.config.schedule == "wsd":
+            behind = [1 - (self._end(k) - step) / self.config.cooldown for k in members]
+        else:
+            behind = [self._share_done() + ahead / self.config.steps for _ in members]
+        return [learning_rate_factor(self.config, step, share) for share in behind]
 
     def _end(self, member: int) -> int:
         """The step with which a member's training ends, as far as is known."""

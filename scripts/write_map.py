@@ -48,6 +48,7 @@ LINES = {
     "docs/scale.md": "Many runs: sweeps on this machine, on Ray and on SLURM, and what they cost.",
     "docs/theory.md": "The theory: rules, derivations, exact formulas.",
     "docs/thousand.md": "Operands many times longer than trained: what is run, and why it works or fails.",
+    "docs/own-numbers.md": "A base and a modulus of your own: predicted, trained, judged.",
     "docs/usage.md": "Every verb of the command line, by example.",
 }
 

@@ -7,7 +7,8 @@ import pytest
 from training import train
 
 from lengthwise.recipes import RECIPES, Setting
-from lengthwise.recipes.prior import LADDER, LENGTHS, MODULI
+from lengthwise.recipes.controls import DIVIDED
+from lengthwise.recipes.long_operands import LADDER, LADDER_LENGTHS
 from lengthwise.records.folder import differences
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection
@@ -50,11 +51,11 @@ def test_a_rung_of_the_ladder_differs_from_the_recipe_in_one_thing():
 
 def test_the_longest_tested_sum_just_fits_the_circle():
     config = RECIPES["prior-ladder"].rows(FULL)["prior-recipe"]
-    assert max(LENGTHS) + 1 + 2 == config.model.context == 1_032
+    assert max(LADDER_LENGTHS) + 1 + 2 == config.model.context == 1_032
 
 
 def test_the_same_modulus_divides_a_power_of_one_base_and_of_the_other_none():
-    for modulus, (divides, does_not) in MODULI.items():
+    for modulus, (divides, does_not) in DIVIDED.items():
         assert divides**3 % modulus == 0
         assert all(does_not**k % modulus for k in range(1, 30))
 

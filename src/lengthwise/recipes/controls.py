@@ -1,17 +1,28 @@
 """Controls beside the paper's tables: questions that nobody chose, the paper's data and hyperparameters, training
-sets that show too little, plateaus, packing, what answer digits depend on, and regularization."""
+sets that show too little, plateaus, packing, what answer digits depend on, regularization, one modulus in two bases,
+and what makes a model ignore digits that it never saw."""
 
 import random
+from itertools import product
 
 from lengthwise.recipes import paper
-from lengthwise.recipes.presets import Setting, Tuning, fast, full_scale, small
-from lengthwise.recipes.recipe import FRESH_SEEDS, OPPOSITE, Recipe, Rows, Words, each, last, others
+from lengthwise.recipes.presets import Setting, Tuning, fast, paper_run, small
+from lengthwise.recipes.recipe import (
+    FRESH_SEEDS,
+    OPPOSITE,
+    Recipe,
+    Rows,
+    Words,
+    each,
+    last,
+    others,
+    residues_as_predicted,
+)
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import UNDECIDED, judge
 from lengthwise.records.view import RunView
 from lengthwise.runs.config import RunConfig
 
-COUNT, LAPTOP_COUNT = 20, 2
 DRAW = 2025
 """What the questions are drawn by. It was committed before any of them was trained."""
 BASES, MODULI, LENGTHS = range(4, 17), range(3, 251), {"add": range(2, 6), "mul": range(2, 4)}
@@ -19,19 +30,13 @@ BASES, MODULI, LENGTHS = range(4, 17), range(3, 251), {"add": range(2, 6), "mul"
 # One row of each table.
 CONTROLLED = ("addition-D4", "modular-addition-p101", "multiplication-D3", "modular-multiplication-p51")
 LAPTOP_CONTROLLED = ("addition-D1+D2", "modular-addition-p35")
-SAMPLES, LAPTOP_SAMPLES = 100_000, 500
 SECONDS = 150
 """Of training for each row as printed: ten minutes in all."""
-
-# What a row is called, and what it is trained on.
-COUNTEREXAMPLES = {"D4-lead6": "D4[lead>=6]", "D1..9": "D1..9"}
-LAPTOP_COUNTEREXAMPLES = {"D2-lead3": "D2[lead>=3]", "D1..3": "D1..3"}
 
 # Version 0.1's setting for products modulo p: no dropout, and no sparse digits.
 PLATEAUS_TUNING = Tuning(steps=6_000, batch=512, dropout=0.0, decay=0.1, position_std=1.2, evaluate_every=1_000)
 
 PACKING_TUNING = Tuning(steps=4_000)
-PACKINGS = ("lines", "concatenated")
 
 INTERVENED = (
     *("addition-D4", "addition-D4+D5", "multiplication-D2"),
@@ -40,15 +45,11 @@ INTERVENED = (
 )
 LAPTOP_INTERVENED = ("addition-D1+D2", "modular-addition-p35", "modular-addition-p36")
 
-DROPOUT, DECAY = (0.0, 0.1, 0.2), (0.0, 0.05, 0.3)
-LAPTOP_DROPOUT, LAPTOP_DECAY = (0.0, 0.2), (0.0, 0.3)
-LAPTOP_REGULARIZED = ("add", "add%35")
-
 
 def question_rows(setting: Setting) -> Rows:
     """Each is trained as `lengthwise train TASK --train Dn --base B` does it, with no other option."""
     draws = random.Random(DRAW)
-    drawn = [_question(draws, setting) for _ in range(LAPTOP_COUNT if setting.laptop else COUNT)]
+    drawn = [_question(draws, setting) for _ in range(setting.pick(20, 2))]
     return {f"questions-{k:02}": config for k, config in enumerate(drawn, start=1)}
 
 
@@ -57,37 +58,37 @@ def _question(draws: random.Random, setting: Setting) -> RunConfig:
     operation, modular = draws.choice(sorted(LENGTHS)), draws.choice([False, True])
     base, modulus, length = draws.choice(BASES), draws.choice(MODULI), draws.choice(LENGTHS[operation])
     task = f"{operation}%{modulus}" if modular else operation
-    if setting.laptop:
-        return small(task, "D2").changed(base=4)
-    return fast(task).changed(train=f"D{length}", base=base)
+    return (
+        small(task, "D2").changed(base=4) if setting.laptop else fast(task).changed(train=f"D{length}", base=base)
+    )
 
 
 def fixed_samples_rows(setting: Setting) -> Rows:
     """Nine tenths of the samples are trained on, 90,000 as in the paper. What is fixed cannot be made sparse."""
-    data = {"samples": LAPTOP_SAMPLES if setting.laptop else SAMPLES, "sparse": 0.0}
+    data = {"samples": setting.pick(100_000, 500), "sparse": 0.0}
     return {f"fixed-samples-{name}": config.changed(data=data) for name, config in _controlled(setting).items()}
 
 
 def as_printed_rows(setting: Setting) -> Rows:
-    if setting.laptop:
-        found = _controlled(setting)
-    else:
-        printed = _controlled(Setting(preset="paper"))
-        found = {name: config.changed(training={"seconds": SECONDS}) for name, config in printed.items()}
-    return {f"as-printed-{name}": config for name, config in found.items()}
+    rows = _controlled(setting.pick(Setting(preset="paper"), setting))
+    training = setting.pick({"seconds": SECONDS}, {})
+    return {f"as-printed-{name}": config.changed(training=training) for name, config in rows.items()}
 
 
 def _controlled(setting: Setting) -> Rows:
     rows = paper.table_rows(setting)
-    return {name: rows[name] for name in (LAPTOP_CONTROLLED if setting.laptop else CONTROLLED)}
+    return {name: rows[name] for name in setting.pick(CONTROLLED, LAPTOP_CONTROLLED)}
 
 
 def counterexample_rows(setting: Setting) -> Rows:
     """The row B4 is the one of the addition tables."""
-    named = LAPTOP_COUNTEREXAMPLES if setting.laptop else COUNTEREXAMPLES
-    both_long = "addition-B2" if setting.laptop else "addition-B4"
+    # What a row is called, and what it is trained on.
+    named = setting.pick(
+        {"D4-lead6": "D4[lead>=6]", "D1..9": "D1..9"}, {"D2-lead3": "D2[lead>=3]", "D1..3": "D1..3"}
+    )
+    both_long = setting.pick("B4", "B2")
     rows = {f"counterexample-{name}": paper.sums(setting, train) for name, train in named.items()}
-    return {**rows, both_long: paper.addition_rows(setting)[both_long]}
+    return {**rows, f"addition-{both_long}": paper.sums(setting, both_long)}
 
 
 def plateau_rows(setting: Setting) -> Rows:
@@ -101,12 +102,13 @@ def plateau_rows(setting: Setting) -> Rows:
 
 def packing_rows(setting: Setting) -> Rows:
     """In the layout of the paper's example, `123+45=168`, where problems differ in length."""
-    run = small("add", "D1+D2") if setting.laptop else full_scale(setting, "add", "D1..4", "D1..9", PACKING_TUNING)
-    return {f"packing-{way}": run.changed(layout="plain", data={"packing": way}) for way in PACKINGS}
+    train, test = setting.pick(("D1..4", "D1..9"), ("D1+D2", "D1..3"))
+    run = paper_run(setting, "add", train, test, PACKING_TUNING).changed(layout="plain")
+    return {f"packing-{way}": run.changed(data={"packing": way}) for way in ("lines", "concatenated")}
 
 
 def intervened_rows(setting: Setting) -> Rows:
-    chosen = LAPTOP_INTERVENED if setting.laptop else INTERVENED
+    chosen = setting.pick(INTERVENED, LAPTOP_INTERVENED)
     return {name: config for name, config in paper.table_rows(setting).items() if name in chosen}
 
 
@@ -114,26 +116,49 @@ def _representatives() -> list[RunConfig]:
     """A row for each table. The grid is ours, so it starts from the preset `fast` whatever was asked for."""
     sums, products = (Tuning(steps=steps, evaluate_every=1_000) for steps in (2_000, 4_000))
     return [
-        full_scale(Setting(), "add", "D4", "D1..9", sums),
-        full_scale(Setting(), "add%101", "D1..4", "B1..9", sums, answer_width=3),
-        full_scale(Setting(), "mul", "D2", "D1..9", products, size="micro"),
-        full_scale(Setting(), "mul%51", "D3", "B1..9", products, answer_width=3),
+        paper_run(Setting(), "add", "D4", "D1..9", sums),
+        paper_run(Setting(), "add%101", "D1..4", "B1..9", sums, answer_width=3),
+        paper_run(Setting(), "mul", "D2", "D1..9", products, size="micro"),
+        paper_run(Setting(), "mul%51", "D3", "B1..9", products, answer_width=3),
     ]
 
 
 def regularization_rows(setting: Setting) -> Rows:
-    if setting.laptop:
-        starts = [small(task, "D1+D2") for task in LAPTOP_REGULARIZED]
-        dropouts, decays = LAPTOP_DROPOUT, LAPTOP_DECAY
-    else:
-        starts, dropouts, decays = _representatives(), DROPOUT, DECAY
+    starts = [small(task, "D1+D2") for task in ("add", "add%35")] if setting.laptop else _representatives()
+    dropouts, decays = setting.pick(((0.0, 0.1, 0.2), (0.0, 0.05, 0.3)), ((0.0, 0.2), (0.0, 0.3)))
     return {
         f"regularization-{start.task.replace('%', '-mod-')}-dropout{dropout:g}-decay{decay:g}": start.changed(
             model={"dropout": dropout}, training={"weight_decay": decay}
         )
-        for start in starts
-        for dropout in dropouts
-        for decay in decays
+        for start, dropout, decay in product(starts, dropouts, decays)
+    }
+
+
+# A modulus, a base of which it divides a power, and one of which it divides none.
+DIVIDED = {81: (9, 10), 49: (7, 10), 64: (8, 9)}
+
+
+def bases_rows(setting: Setting) -> Rows:
+    """The same residues, written in two bases: only how numbers are written differs."""
+    rows: Rows = {}
+    for operation, (p, bases) in product(("add", "mul"), setting.pick(DIVIDED, {16: (4, 5)}).items()):
+        task = f"{operation}%{p}"
+        start = small(task, "D2") if setting.laptop else fast(task).changed(train="D3")
+        rows |= {f"bases-{operation}-{p}-base{base}": start.changed(base=base) for base in bases}
+    return rows
+
+
+def unseen_rows(setting: Setting) -> Rows:
+    """Size of position embeddings, weight decay and dropout: what makes a model ignore digits it never saw?"""
+    grid = setting.pick(((0.3, 1.0, 3.0, 6.0), (0.01, 0.1, 0.3), (0.0, 0.1, 0.2)), ((0.5, 1.5), (0.3,), (0.1,)))
+    start = small("add", "D2") if setting.laptop else fast("add", "micro").changed(test="D1..9")
+    return {
+        f"unseen-positions{std:g}-decay{decay:g}-dropout{dropout:g}": start.changed(
+            model={"position_std": std, "dropout": dropout},
+            training={"weight_decay": decay},
+            evaluation={"dependence": True},
+        )
+        for std, decay, dropout in product(*grid)
     }
 
 
@@ -201,4 +226,16 @@ RECIPES = (
         claim_rows=paper.table_rows,
     ),
     Recipe("regularization", regularization_rows),
+    Recipe(
+        "base-or-modulus",
+        bases_rows,
+        FRESH_SEEDS,
+        theorems={
+            "Theorem 4, bases": residues_as_predicted("add", True),
+            "Theorem 5, bases": residues_as_predicted("add", False),
+            "Theorem 7 (1), bases": residues_as_predicted("mul", True),
+            "Theorem 7 (2), bases": residues_as_predicted("mul", False),
+        },
+    ),
+    Recipe("unseen-digits", unseen_rows, FRESH_SEEDS[:2]),
 )

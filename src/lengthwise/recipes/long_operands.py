@@ -1,9 +1,11 @@
-"""Operands many times longer than trained: sums by coupled and abacus positions, by every encoding, and products.
+"""Operands many times longer than trained: sums by coupled and abacus positions, by every encoding, and products;
+and what of that is learned, and what is built in: the recipe of 1,000 digits without one of its ingredients.
 
 All are small decoders that attend alike however many keys there are, and start from Muon and fresh problems: they
 are no rows of the paper, so that its preset has no say here.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -113,16 +115,7 @@ LAPTOP_ENCODINGS_TUNING = Tuning(steps=1_500, batch=64, dropout=0.0, decay=0.1, 
 # With two layers of two heads t5 does not learn sums of 20 digits.
 ENCODINGS_SHAPE: dict[str, Any] = {"layers": 4, "heads": 8, "width": 256}
 LAPTOP_ENCODINGS_SHAPE: dict[str, Any] = {"layers": 2, "heads": 4, "width": 64}
-# What a row is called, and its encoding.
-ENCODINGS = {
-    "coupled": "coupled",
-    "abacus": "abacus",
-    "fire-randomized": "randomized:fire",
-    "t5": "t5",
-    "rotary": "rotary",
-    "alibi": "alibi",
-    "none": "none",
-}
+ENCODINGS = ("coupled", "abacus", "randomized:fire", "t5", "rotary", "alibi", "none")
 WITH_TABLE = ("coupled", "abacus")
 
 
@@ -134,38 +127,72 @@ def encodings_rows(setting: Setting) -> Rows:
     training without short sequences. Position tables are learned here, as published. Every problem has a row of
     its own, as evaluation has it: most encodings number tokens from a row's first one.
     """
-    train, test, tuning, shape, context = (
-        ("D1..6", "D6..10,D20", LAPTOP_ENCODINGS_TUNING, LAPTOP_ENCODINGS_SHAPE, 100)
-        if setting.laptop
-        else ("D1..20", "D20,D30,D40,D50,D100", ENCODINGS_TUNING, ENCODINGS_SHAPE, 400)
+    train, test, tuning, shape, context = setting.pick(
+        ("D1..20", "D20,D30,D40,D50,D100", ENCODINGS_TUNING, ENCODINGS_SHAPE, 400),
+        ("D1..6", "D6..10,D20", LAPTOP_ENCODINGS_TUNING, LAPTOP_ENCODINGS_SHAPE, 100),
     )
-    runs = {name: long_run("add", encoding, train, test, tuning, **shape) for name, encoding in ENCODINGS.items()}
-    measured = {"sets": SETS, "anatomy": 200}
-    return {
-        f"long-encodings-{name}": run.changed(
-            model={"context": context if run.encoding in WITH_TABLE else None}, evaluation=measured
-        )
-        for name, run in runs.items()
-    }
+    rows: Rows = {}
+    for encoding in ENCODINGS:
+        name = encoding.replace("randomized:fire", "fire-randomized")
+        table = {"context": context if encoding in WITH_TABLE else None}
+        run = long_run("add", encoding, train, test, tuning, **{**shape, **table})
+        rows[f"long-encodings-{name}"] = run.changed(evaluation={"sets": SETS, "anatomy": 200})
+    return rows
 
 
 UPWARD_TUNING = Tuning(steps=6_000, batch=64, dropout=0.0, rate=3e-3, evaluate_every=2_000)
 LAPTOP_UPWARD_TUNING = Tuning(steps=800, batch=16, dropout=0.0, rate=5e-3, evaluate_every=400)
+UPWARD_TESTS = "40x2,60x2,80x2,100x2,200x2,500x2,1000x2"
+LAPTOP_UPWARD_SHAPE = {"layers": 2, "width": 128, "context": 132, "row": 144}
 UPWARD_HEADS: dict[str, Any] = {"heads": 8, "token_heads": 4, "place_attention": True, "position_waves": True}
 
 
 def upward_rows(setting: Setting) -> Rows:
     """Products of N x 2 digits: some heads attend by position alone, to columns of the long number, and some by
     content, to the short number, which stands at no fixed distance."""
-    if setting.laptop:
-        shape = {"layers": 2, "width": 128, "context": 132, "row": 144, **UPWARD_HEADS}
-        run = long_run("mul", "coupled", "1..6x2", "6x2,12x2,24x2,40x2", LAPTOP_UPWARD_TUNING, **shape)
-        run = run.changed(base=3)
-    else:
-        shape = {"layers": 3, "width": 256, "context": 1_032, "row": ROW, **UPWARD_HEADS}
-        tests = "40x2,60x2,80x2,100x2,200x2,500x2,1000x2"
-        run = long_run("mul", "coupled", "1..40x2", tests, UPWARD_TUNING, **shape)
-    return {"upward-multiplication": run.changed(evaluation={"decoded": 100})}
+    train, tests, base, tuning, shape = setting.pick(
+        ("1..40x2", UPWARD_TESTS, 10, UPWARD_TUNING, {"layers": 3, "width": 256, "context": 1_032, "row": ROW}),
+        ("1..6x2", "6x2,12x2,24x2,40x2", 3, LAPTOP_UPWARD_TUNING, LAPTOP_UPWARD_SHAPE),
+    )
+    run = long_run("mul", "coupled", train, tests, tuning, **shape, **UPWARD_HEADS)
+    return {"upward-multiplication": run.changed(base=base, evaluation={"decoded": 100})}
+
+
+# What is changed of the recipe of 1,000 digits in each row, to tell what is learned from what is built in.
+LADDER: dict[str, dict[str, Any]] = {
+    "recipe": {},
+    "attention-frozen": {"model": {"frozen_attention": True}},
+    "started-on-wrong-columns": {"model": {"head_start": "far"}},
+    "started-anywhere": {"model": {"head_start": "random"}},
+    "without-clipping": {"model": {"attention_clip": 0.0}},
+    "without-null-key": {"model": {"null_key": False}},
+    "without-packing": {"data": {"packing": "lines", "row_tokens": None}},
+    "without-equal-widths": {"layout": "reversed"},
+    "without-log-scale": {"model": {"log_length_scale": False}},
+    "without-offsets": {"data": {"offsets": False}},
+    "content-heads-beside": {"model": {"token_heads": 2}},
+    "content-attention": {"model": {"place_attention": False}},
+}
+# The circle has 1,031 positions, and the longest answer that fits has one digit less.
+AROUND_THE_END = (1_026, 1_029)
+LADDER_LENGTHS = (20, 25, 30, 50, 100, 200, 350, 500, 700, 1_000, *AROUND_THE_END)
+FIFTY = (*range(20, 1_001, 20), *AROUND_THE_END)
+
+
+def ladder_rows(setting: Setting) -> Rows:
+    """Each ingredient removed alone, all else as in `coupled-1000`."""
+    start = _on_all_sets(setting, LADDER_LENGTHS)
+    return {f"prior-{name}": start.changed(**changes) for name, changes in LADDER.items()}
+
+
+def lengths_rows(setting: Setting) -> Rows:
+    """The recipe itself, at fifty lengths."""
+    return {"prior-lengths": _on_all_sets(setting, FIFTY)}
+
+
+def _on_all_sets(setting: Setting, lengths: Sequence[int]) -> RunConfig:
+    run = coupled(setting, "D1..20", ",".join(f"D{n}" for n in lengths), context=1_032)
+    return run.changed(evaluation={"problems": 200, "sets": (*SETS, "repeated", "zeros", "sparse")})
 
 
 RECIPES = (
@@ -174,4 +201,6 @@ RECIPES = (
     Recipe("abacus-100", abacus_rows),
     Recipe("long-encodings", encodings_rows),
     Recipe("multiplication-upward", upward_rows, SEEDS),
+    Recipe("prior-ladder", ladder_rows, range(71, 74)),
+    Recipe("prior-lengths", lengths_rows, range(71, 76)),
 )

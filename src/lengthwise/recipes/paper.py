@@ -9,16 +9,15 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from lengthwise.recipes.presets import Setting, Tuning, full_scale, small
+from lengthwise.recipes.presets import Setting, Tuning, paper_run, small
 from lengthwise.recipes.recipe import (
     FRESH_SEEDS,
     Recipe,
     Rows,
     Words,
     as_predicted,
-    as_predicted_where,
     each,
-    modulus_divides,
+    residues_as_predicted,
 )
 from lengthwise.records.analysis import learned_at, learning_order
 from lengthwise.records.schema import TRUTH
@@ -26,63 +25,50 @@ from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
 from lengthwise.records.view import RunView
 from lengthwise.runs.config import RunConfig
 
-SUM_TRAIN, LAPTOP_SUM_TRAIN = ("D4", "B4", "D5", "D6", "D7", "D4+D5", "D5+D6", "D6+D7"), ("B2", "D1+D2")
+SUM_TRAIN = ("D4", "B4", "D5", "D6", "D7", "D4+D5", "D5+D6", "D6+D7")
 PAPER_SAMPLES = {"D6+D7": 120_000}
 # What products are trained on, and the model's size. The last one is a row that the paper's source has and its
 # tables leave out.
 PRODUCT_TRAIN = {"D1+D2": "micro", "D2": "micro", "D3": "mini", "D2+D3+D4": "mini", "D3+D4": "mini"}
-LAPTOP_PRODUCT_TRAIN = ("D1+D2",)
-SUM_MODULI, LAPTOP_SUM_MODULI = (50, 51, 100, 101, 150, 151, 200, 201), (35, 36)
-PRODUCT_MODULI, LAPTOP_PRODUCT_MODULI = (50, 51, 100, 101, 150, 200, 201), (13, 16)
-RESIDUE_TRAIN = {"add": "D4", "mul": "D3"}
+SUM_MODULI, PRODUCT_MODULI = (50, 51, 100, 101, 150, 151, 200, 201), (50, 51, 100, 101, 150, 200, 201)
 PAPER_RESIDUE_TRAIN = {"add%150": "D1..4"}
-RESIDUE_WIDTH = 3
 
 OF_SUMS: dict[str, Any] = {"dependence": True}
 OF_OTHERS: dict[str, Any] = {"digits": True, "dependence": True}
 
 
 def addition_rows(setting: Setting) -> Rows:
-    return {
-        f"addition-{train}": sums(setting, train) for train in (LAPTOP_SUM_TRAIN if setting.laptop else SUM_TRAIN)
-    }
+    return {f"addition-{train}": sums(setting, train) for train in setting.pick(SUM_TRAIN, ("B2", "D1+D2"))}
 
 
 def sums(setting: Setting, train: str) -> RunConfig:
     """Trained there, tested on D1 to D9."""
-    if setting.laptop:
-        return small("add", train).changed(evaluation=OF_SUMS)
-    run = full_scale(setting, "add", train, "D1..9").changed(evaluation=OF_SUMS)
+    run = paper_run(setting, "add", train, setting.pick("D1..9", "D1..3")).changed(evaluation=OF_SUMS)
     if setting.preset == "paper" and train in PAPER_SAMPLES:
         return run.changed(data={"samples": PAPER_SAMPLES[train]})
     return run
 
 
 def multiplication_rows(setting: Setting) -> Rows:
-    if setting.laptop:
-        found = {train: small("mul", train) for train in LAPTOP_PRODUCT_TRAIN}
-    else:
-        found = {t: full_scale(setting, "mul", t, "D1..9", size=size) for t, size in PRODUCT_TRAIN.items()}
-    return {f"multiplication-{train}": run.changed(evaluation=OF_OTHERS) for train, run in found.items()}
+    sizes, test = setting.pick((PRODUCT_TRAIN, "D1..9"), ({"D1+D2": "nano"}, "D1..3"))
+    runs = {train: paper_run(setting, "mul", train, test, size=size) for train, size in sizes.items()}
+    return {f"multiplication-{train}": run.changed(evaluation=OF_OTHERS) for train, run in runs.items()}
 
 
 def modular_addition_rows(setting: Setting) -> Rows:
-    moduli = LAPTOP_SUM_MODULI if setting.laptop else SUM_MODULI
-    return {f"modular-addition-p{p}": _residues(setting, "add", p) for p in moduli}
+    moduli, train = setting.pick((SUM_MODULI, "D4"), ((35, 36), "D1+D2"))
+    return {f"modular-addition-p{p}": _residues(setting, f"add%{p}", train) for p in moduli}
 
 
 def modular_multiplication_rows(setting: Setting, tuning: Tuning | None = None) -> Rows:
-    moduli = LAPTOP_PRODUCT_MODULI if setting.laptop else PRODUCT_MODULI
-    return {f"modular-multiplication-p{p}": _residues(setting, "mul", p, tuning) for p in moduli}
+    moduli, train = setting.pick((PRODUCT_MODULI, "D3"), ((13, 16), "D1+D2"))
+    return {f"modular-multiplication-p{p}": _residues(setting, f"mul%{p}", train, tuning) for p in moduli}
 
 
-def _residues(setting: Setting, operation: str, modulus: int, tuning: Tuning | None = None) -> RunConfig:
-    task, train = f"{operation}%{modulus}", RESIDUE_TRAIN[operation]
-    if setting.laptop:
-        return small(task, "D1+D2", "B1..3").changed(evaluation=OF_OTHERS)
+def _residues(setting: Setting, task: str, train: str, tuning: Tuning | None = None) -> RunConfig:
     if setting.preset == "paper":
         train = PAPER_RESIDUE_TRAIN.get(task, train)
-    run = full_scale(setting, task, train, "B1..9", tuning, answer_width=RESIDUE_WIDTH)
+    run = paper_run(setting, task, train, setting.pick("B1..9", "B1..3"), tuning, answer_width=3)
     return run.changed(evaluation=OF_OTHERS)
 
 
@@ -94,24 +80,18 @@ def table_rows(setting: Setting) -> Rows:
 
 # Learning is over after some 300 steps, so looks are frequent and the run is short.
 WATCHED_TUNING = Tuning(steps=800, evaluate_every=10)
-WATCHED_TRAIN, LAPTOP_WATCHED_TRAIN = ("D4", "D5", "D4+D5"), ("D2", "D3", "D2+D3")
 WATCHED: dict[str, Any] = {"digits": True, "dynamics": True, "interim_problems": 500}
 
 SCALES_TUNING = Tuning(steps=2_000, evaluate_every=100)
-SIZES, LAPTOP_WIDTHS = ("nano", "micro", "mini"), {"width32": 32, "width64": 64}
-SCALES_SAMPLES, LAPTOP_SCALES_SAMPLES = {"100k": 100_000, "200k": 200_000}, {"300": 300, "1k": 1_000}
-SCALES_TRAIN, LAPTOP_SCALES_TRAIN = ("D4", "D5", "D6", "D7", "D4+D5", "D5+D6", "D6+D7"), ("D2", "D1+D2")
-SCALES_TEST = "D9"  # the figure shows training domains; one length beyond tells whether the rest is ignored
+SCALES_TRAIN = ("D4", "D5", "D6", "D7", "D4+D5", "D5+D6", "D6+D7")
 
 
 def watched_rows(setting: Setting) -> Rows:
     """Tested on each length, and on one sample of all lengths together, the paper's D<=9."""
-    if setting.laptop:
-        small_one = {"base": 4, "training": {"evaluate_every": 250}}
-        found = {t: small("add", t, each_and_all(4)).changed(**small_one) for t in LAPTOP_WATCHED_TRAIN}
-    else:
-        found = {t: full_scale(setting, "add", t, each_and_all(9), WATCHED_TUNING) for t in WATCHED_TRAIN}
-    return {f"dynamics-{train}": run.changed(evaluation=WATCHED) for train, run in found.items()}
+    domains, longest = setting.pick((("D4", "D5", "D4+D5"), 9), (("D2", "D3", "D2+D3"), 4))
+    changes: dict[str, Any] = setting.pick({}, {"base": 4, "training": {"evaluate_every": 250}})
+    runs = {t: paper_run(setting, "add", t, each_and_all(longest), WATCHED_TUNING) for t in domains}
+    return {f"dynamics-{train}": run.changed(evaluation=WATCHED, **changes) for train, run in runs.items()}
 
 
 def each_and_all(longest: int) -> str:
@@ -129,22 +109,22 @@ def all_digits_rows(setting: Setting) -> Rows:
 
 
 def scales_rows(setting: Setting) -> Rows:
-    sizes, samples, domains = SIZES, SCALES_SAMPLES, SCALES_TRAIN
-    if setting.laptop:
-        sizes, samples, domains = LAPTOP_WIDTHS, LAPTOP_SCALES_SAMPLES, LAPTOP_SCALES_TRAIN
+    """The figure shows training domains; one length beyond tells whether the rest is ignored."""
+    sizes = setting.pick(("nano", "micro", "mini"), ("width32", "width64"))
+    samples = setting.pick({"100k": 100_000, "200k": 200_000}, {"300": 300, "1k": 1_000})
     return {
         f"scales-{size}-{count}-{train}": _scaled(setting, size, train).changed(data={"samples": samples[count]})
         for size in sizes
         for count in samples
-        for train in domains
+        for train in setting.pick(SCALES_TRAIN, ("D2", "D1+D2"))
     }
 
 
 def _scaled(setting: Setting, size: str, train: str) -> RunConfig:
     if not setting.laptop:
-        return full_scale(setting, "add", train, SCALES_TEST, SCALES_TUNING, size=size)
-    run = small("add", train).changed(model={"width": LAPTOP_WIDTHS[size]})
-    return run.changed(training={"steps": 1_000, "evaluate_every": 100})
+        return paper_run(setting, "add", train, "D9", SCALES_TUNING, size=size)
+    width, training = int(size.removeprefix("width")), {"steps": 1_000, "evaluate_every": 100}
+    return small("add", train).changed(model={"width": width}, training=training)
 
 
 def mixture_is_easier(runs: Sequence[RunView]) -> list[tuple[RunView, Words]]:
@@ -171,24 +151,23 @@ def learned_step(run: RunView) -> int | None:
     return learned_at({step: (record.correct or 0) / record.total for step, record in history.items()})
 
 
-_WHERE_DIVIDES = as_predicted_where(modulus_divides)
-_ELSEWHERE = as_predicted_where(lambda run: not modulus_divides(run))
-
-
 RECIPES = (
     Recipe("addition", addition_rows, FRESH_SEEDS, theorems={"Theorem 1, Corollary 2": each(as_predicted)}),
     Recipe(
         "modular-addition",
         modular_addition_rows,
         FRESH_SEEDS,
-        theorems={"Theorem 4": _WHERE_DIVIDES, "Theorem 5": _ELSEWHERE},
+        theorems={
+            "Theorem 4": residues_as_predicted("add", True),
+            "Theorem 5": residues_as_predicted("add", False),
+        },
     ),
     Recipe("multiplication", multiplication_rows, FRESH_SEEDS, theorems={"Theorem 6": each(as_predicted)}),
     Recipe(
         "modular-multiplication",
         modular_multiplication_rows,
         FRESH_SEEDS,
-        theorems={"Theorem 7 (1)": _WHERE_DIVIDES, "Theorem 7 (2)": _ELSEWHERE},
+        theorems={f"Theorem 7 ({k})": residues_as_predicted("mul", k == 1) for k in (1, 2)},
     ),
     Recipe("accuracy-by-domain", watched_rows),
     Recipe("digit-accuracy", all_digits_rows),

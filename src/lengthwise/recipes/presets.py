@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from lengthwise.errors import InputError
 from lengthwise.model.config import ModelConfig, size_fields
 from lengthwise.runs.config import RunConfig
+
+T = TypeVar("T")
 
 SCALES = ("full", "laptop")
 OPERAND_WIDTH = 10
@@ -84,6 +86,10 @@ class Setting:
     def laptop(self) -> bool:
         return self.scale == "laptop"
 
+    def pick(self, full: T, laptop: T) -> T:
+        """What is meant for this scale."""
+        return laptop if self.laptop else full
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning:
@@ -114,7 +120,7 @@ class Tuning:
         )
 
 
-def full_scale(
+def paper_run(
     setting: Setting,
     task: str,
     train: str,
@@ -125,12 +131,13 @@ def full_scale(
     answer_width: int | None = None,
 ) -> RunConfig:
     """A run of the paper's training domain and model size, from the preset asked for; a tuning of its own replaces
-    the preset `fast`."""
+    the preset `fast`. At the scale of a laptop only the question is the paper's."""
+    if setting.laptop:
+        return small(task, train, test)
     start = preset(setting.preset, task, size)
     if setting.preset != "paper":
-        start = (start if tuning is None else tuning.applied(muon(task, size))).changed(
-            data={"operand_width": OPERAND_WIDTH}
-        )
+        start = start if tuning is None else tuning.applied(muon(task, size))
+        start = start.changed(data={"operand_width": OPERAND_WIDTH})
     return start.changed(train=train, test=test, data={"answer_width": answer_width})
 
 

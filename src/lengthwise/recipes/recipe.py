@@ -187,9 +187,15 @@ def as_predicted(run: RunView) -> Words:
     return [verdict.word for verdict in run.verdicts() if verdict.prediction.within_theorem]
 
 
-def as_predicted_where(wanted: Callable[[RunView], bool]) -> Decide:
-    """The same of the runs that are wanted."""
-    return each(lambda run: as_predicted(run) if wanted(run) else [])
+def residues_as_predicted(operation: str, divides: bool) -> Decide:
+    """The same of an operation's residues whose modulus divides a power of the base, or of those where it does
+    not."""
+
+    def words_on(run: RunView) -> Words:
+        wanted = modulus_divides(run) == divides and run.task.operation == operation
+        return as_predicted(run) if wanted else []
+
+    return each(words_on)
 
 
 def modulus_divides(run: RunView) -> bool:
@@ -231,18 +237,11 @@ def _longest(run: RunView) -> Domain:
     return max(run.tests, key=lambda domain: domain.length)
 
 
-def chains(run: RunView, wanted: Iterable[int], reference: str = TRUTH) -> Measured | None:
-    """Longer problems whose longest carry chain is one of these, all lengths together."""
+def chains(run: RunView, wanted: Iterable[int]) -> Measured | None:
+    """Right answers to longer problems whose longest carry chain is one of these, all lengths together."""
     names, domains = {f"chain:{k}" for k in wanted}, {str(domain) for domain in run.spec.longer()}
-    found = [
-        record
-        for record in run.at(run.last_step)
-        if record.metric in names and record.domain in domains and record.reference == reference
-    ]
-    if not found:
-        return None
-    correct = sum(record.correct or 0 for record in found)
-    return Measured(correct, sum(record.total for record in found), False)
+    found = last(run, lambda r: r.metric in names and r.domain in domains and r.reference == TRUTH)
+    return Measured(sum(c.correct for c in found), sum(c.total for c in found), False) if found else None
 
 
 def chains_seen(run: RunView) -> Measured | None:

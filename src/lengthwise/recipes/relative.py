@@ -4,11 +4,13 @@ These experiments are ours, so they start from Muon and fresh problems whatever 
 """
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from lengthwise.recipes.long_operands import POSITION_ONLY_TUNING, position_only
 from lengthwise.recipes.presets import SMALL_RELATIVE, Setting, Tuning, muon, small
 from lengthwise.recipes.recipe import (
+    FRESH_SEEDS,
     OPPOSITE,
     Decide,
     Recipe,
@@ -16,17 +18,16 @@ from lengthwise.recipes.recipe import (
     Words,
     agreements,
     as_predicted,
-    as_predicted_where,
     chains_seen,
     chains_unseen,
     each,
     generalizes,
     last,
     mark_verdict,
-    modulus_divides,
     others,
+    residues_as_predicted,
 )
-from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Measured, judge
+from lengthwise.records.verdicts import UNDECIDED, Measured, judge
 from lengthwise.records.view import RunView
 from lengthwise.runs.config import RunConfig
 from lengthwise.theory.encodings import encoding_facts, layout_facts
@@ -48,24 +49,22 @@ LAPTOP_TRAINING: dict[str, Any] = {"steps": 1_200, "batch": 48, "learning_rate":
 MEASURED: dict[str, Any] = {"details": False, "problems": 2_000}
 
 
-def run(task: str, train: str, test: str, encoding: str, tuning: Tuning, **changes: Any) -> RunConfig:
-    """At full scale."""
-    start = muon(task, "micro").changed(train=train, test=test, encoding=encoding, evaluation=MEASURED, **changes)
+def run(setting: Setting, tuning: Tuning, task: str, train: str, test: str, **changes: Any) -> RunConfig:
+    """At the scale of a laptop all are tuned alike."""
+    if setting.laptop:
+        start = small(task, train, test).changed(**changes)
+        return start.changed(model=SMALL_RELATIVE, training=LAPTOP_TRAINING)
+    start = muon(task, "micro").changed(train=train, test=test, evaluation=MEASURED, **changes)
     return tuning.applied(start).changed(model=SHAPE)
-
-
-def laptop_run(task: str, train: str, test: str, encoding: str, **changes: Any) -> RunConfig:
-    start = small(task, train, test).changed(encoding=encoding, **changes)
-    return start.changed(model=SMALL_RELATIVE, training=LAPTOP_TRAINING)
 
 
 SUMS_TUNING = Tuning(steps=2_000, batch=128, dropout=0.0, evaluate_every=1_000)
 
 
-def sums(train: str, test: str, name: str) -> RunConfig:
+def sums(setting: Setting, train: str, test: str, name: str) -> RunConfig:
     """With an encoding, or by one layer of position-only attention, as in the recipes of long operands."""
     if name != POSITION_ONLY:
-        return run("add", train, test, name, SUMS_TUNING)
+        return run(setting, SUMS_TUNING, "add", train, test, encoding=name)
     start = position_only("coupled", train, test, POSITION_ONLY_TUNING, width=128, context=132)
     return start.changed(evaluation=MEASURED)
 
@@ -88,7 +87,7 @@ ENCODINGS = (
     *("randomized:fire", "randomized:rotary"),
 )
 # In base 6, 36 divides a power of the base and 35 does not; products are in base 4.
-LAPTOP_ENCODINGS, LAPTOP_TASKS = ("learned", "rotary", "coupled"), ("add", "mul", "add%36", "add%35")
+LAPTOP_TASKS = ("add", "mul", "add%36", "add%35")
 
 
 def table1_rows(setting: Setting) -> Rows:
@@ -98,12 +97,12 @@ def table1_rows(setting: Setting) -> Rows:
     alike and Theorem 3 says nothing. Products are trained on up to two digits, all that a small model learns in
     the budget, sums on up to four.
     """
-    natural = {name: (name, None) for name in (LAPTOP_ENCODINGS if setting.laptop else ENCODINGS)}
-    padded = {} if setting.laptop else {f"{name}-padded": (name, "padded") for name in DISTANCE}
+    natural = {name: (name, None) for name in setting.pick(ENCODINGS, ("learned", "rotary", "coupled"))}
+    padded = {f"{name}-padded": (name, "padded") for name in setting.pick(DISTANCE, ())}
     return {
         f"table1-{name}-{task}".replace("%", "-mod-").replace(":", "-"): _table1(setting, *positions, task)
         for name, positions in (natural | padded).items()
-        for task in (LAPTOP_TASKS if setting.laptop else TABLE_1_TUNINGS)
+        for task in setting.pick((*TABLE_1_TUNINGS,), LAPTOP_TASKS)
     }
 
 
@@ -113,7 +112,7 @@ def _table1(setting: Setting, encoding: str, layout: str | None, task: str) -> R
     Not so where digits stand aligned. There a digit of a sum that lies further up than operands reach would find
     the answer's own lowest digits at the distances at which all others find the operands'.
     """
-    width = 4 if setting.laptop else 8
+    width = setting.pick(8, 4)
     aligned = (layout or encoding_facts(encoding).layout) == "aligned"
     answer_width = width + 1 if aligned and task != "mul" else 2 * width
     changes = {"layout": layout, "data": {"operand_width": width, "answer_width": answer_width}}
@@ -121,40 +120,52 @@ def _table1(setting: Setting, encoding: str, layout: str | None, task: str) -> R
         # Regularized as for absolute positions: what all encodings share has to let those ignore unseen digits.
         return small(task, "D1..2", "D1..4").changed(encoding=encoding, model=SHAPE, **changes)
     train = "D1..2" if task == "mul" else "D1..4"
-    return run(task, train, "D1..8", encoding, TABLE_1_TUNINGS[task], **changes)
+    return run(setting, TABLE_1_TUNINGS[task], task, train, "D1..8", encoding=encoding, **changes)
 
 
 def addition_rows(setting: Setting) -> Rows:
     """Sums of exactly n digits, tested upward and by carry chain."""
-    encodings, lengths = (LAPTOP_RELATIVE, (2, 3)) if setting.laptop else (OF_SUMS, (3, 4))
+    encodings, lengths, test = setting.pick((OF_SUMS, (3, 4), "D1..10"), (LAPTOP_RELATIVE, (2, 3), "D1..5"))
     # The paper's window and the rule's, of either length: rows of one encoding then train as one program.
     windows = tuple(f"windowed:{n}" for n in sorted({w for n in lengths for w in (n, n + 1)}))
+    measured = {"chains": True, "hypotheses": windows}
     return {
-        f"relative-addition-{encoding}-D{n}": (
-            laptop_run("add", f"D{n}", "D1..5", encoding) if setting.laptop else sums(f"D{n}", "D1..10", encoding)
-        ).changed(evaluation={"chains": True, "hypotheses": windows})
-        for encoding in encodings
-        for n in lengths
+        f"relative-addition-{name}-D{n}": sums(setting, f"D{n}", test, name).changed(evaluation=measured)
+        for name, n in product(encodings, lengths)
     }
 
 
 def jelassi_rows(setting: Setting) -> Rows:
     """What Jelassi et al. report of encoders, asked of a decoder: trained on five digits, does it add twenty?"""
-    encodings, domains = (LAPTOP_RELATIVE, ("D2", "D1..2")) if setting.laptop else (OF_SUMS, ("D5", "D1..5"))
+    encodings, domains, test = setting.pick(
+        (OF_SUMS, ("D5", "D1..5"), "D1..20"), (LAPTOP_RELATIVE, ("D2", "D1..2"), "D1..6")
+    )
     return {
-        f"jelassi-{name}-{train}": (
-            laptop_run("add", train, "D1..6", name) if setting.laptop else sums(train, "D1..20", name)
-        )
-        for name in encodings
-        for train in domains
+        f"jelassi-{name}-{train}": sums(setting, train, test, name) for name, train in product(encodings, domains)
     }
+
+
+# What a layout is called here, and the change that makes it; the natural one writes the lowest digit first.
+ORDERS: dict[str, dict[str, Any]] = {"lowest-first": {}, "highest-first": {"layout": "descending"}}
+
+
+def carry_rows(setting: Setting) -> Rows:
+    """Sums of exactly four digits, tested upward and by carry chain. Where the lowest digit is written first, an
+    answer digit is changed to see whether the next one follows it; where the highest is, no carry can be read."""
+    encodings, n, test = setting.pick((OF_SUMS, 4, "D1..10"), (LAPTOP_RELATIVE, 3, "D1..5"))
+    rows: Rows = {}
+    for name, (order, change) in product(encodings, ORDERS.items()):
+        measured = {"chains": True, "hypotheses": (f"windowed:{n}", f"windowed:{n + 1}")}
+        asked = {} if change else {"changed_digits": 1_000}
+        start = sums(setting, f"D{n}", test, name)
+        rows[f"carry-{name}-{order}"] = start.changed(**change, evaluation={**measured, **asked})
+    return rows
 
 
 RESIDUES_TUNING = Tuning(steps=3_000, batch=128, decay=0.1, sampling="balanced", evaluate_every=1_500)
 # Where all digits count, and for products, twice the steps are needed, and dropout keeps a model from learning it
 # to the end.
 HARDER_RESIDUES = replace(RESIDUES_TUNING, steps=6_000, dropout=0.0, evaluate_every=3_000)
-RESIDUES_TUNINGS = {"add%100": RESIDUES_TUNING, "add%101": HARDER_RESIDUES, "mul%100": HARDER_RESIDUES}
 # The last digits, the first ones, digits n apart alike (with 1 the sum of digits), a sum that loses carries.
 KINDS = ("truncated", "leading", "folded", "windowed")
 
@@ -163,9 +174,9 @@ def modular_rows(setting: Setting) -> Rows:
     """Residues of longer sums: theory does not say what is learned modulo 101, so a search does. Products modulo
     100, which divides a power of the base, are those that Theorem 7 (1) speaks of."""
     # How a row's name ends, and its task.
-    sums = {"p36": "add%36", "p35": "add%35"} if setting.laptop else {"p100": "add%100", "p101": "add%101"}
-    products = {"mul-p16": "mul%16"} if setting.laptop else {"mul-p100": "mul%100"}
-    tested = [(LAPTOP_RELATIVE if setting.laptop else RELATIVE, sums), (LAPTOP_RELATIVE, products)]
+    sums = setting.pick({"p100": "add%100", "p101": "add%101"}, {"p36": "add%36", "p35": "add%35"})
+    products = setting.pick({"mul-p100": "mul%100"}, {"mul-p16": "mul%16"})
+    tested = [(setting.pick(RELATIVE, LAPTOP_RELATIVE), sums), (LAPTOP_RELATIVE, products)]
     return {
         f"relative-modular-{encoding}-{ending}": _residues(setting, encoding, task)
         for encodings, tasks in tested
@@ -176,13 +187,14 @@ def modular_rows(setting: Setting) -> Rows:
 
 def _residues(setting: Setting, encoding: str, task: str) -> RunConfig:
     """All tasks with answers as wide as the widest, so that only the task and its budget differ."""
+    train, test, data, sizes = setting.pick(
+        ("D1..4", "D1..8", {"answer_width": 3}, range(1, 7)), ("D1..2", "D1..4", {}, range(1, 4))
+    )
     kinds = KINDS if task.startswith("add") else KINDS[:3]
-    sizes = range(1, 4) if setting.laptop else range(1, 7)
     measured = {"hypotheses": tuple(f"{kind}:{size}" for kind in kinds for size in sizes)}
-    if setting.laptop:
-        return laptop_run(task, "D1..2", "D1..4", encoding).changed(evaluation=measured)
-    width = {"answer_width": 3}
-    return run(task, "D1..4", "D1..8", encoding, RESIDUES_TUNINGS[task], data=width).changed(evaluation=measured)
+    tuning = RESIDUES_TUNING if task == "add%100" else HARDER_RESIDUES
+    start = run(setting, tuning, task, train, test, encoding=encoding, data=data)
+    return start.changed(evaluation=measured)
 
 
 PRODUCTS_TUNING = Tuning(steps=3_000, batch=128, dropout=0.0, evaluate_every=1_500)
@@ -192,16 +204,14 @@ WAYS = {"direct": None, "scratchpad": "scratchpad"}
 
 def products_rows(setting: Setting) -> Rows:
     """Answered at once, and with the raw sums and carries written out."""
-    encodings, domains = (LAPTOP_RELATIVE, ("D1..2",)) if setting.laptop else (RELATIVE, ("D1..2", "D2"))
+    encodings, domains, test = setting.pick(
+        (RELATIVE, ("D1..2", "D2"), "D1..5"), (LAPTOP_RELATIVE, ("D1..2",), "D1..3")
+    )
     return {
-        f"relative-multiplication-{encoding}-{way}-{train}": (
-            laptop_run("mul", train, "D1..3", encoding, layout=layout)
-            if setting.laptop
-            else run("mul", train, "D1..5", encoding, PRODUCTS_TUNING, layout=layout)
+        f"relative-multiplication-{encoding}-{way}-{train}": run(
+            setting, PRODUCTS_TUNING, "mul", train, test, encoding=encoding, layout=layout
         )
-        for encoding in encodings
-        for way, layout in WAYS.items()
-        for train in domains
+        for encoding, (way, layout), train in product(encodings, WAYS.items(), domains)
     }
 
 
@@ -214,12 +224,7 @@ def _mark(family: str) -> Decide:
 def failures_are_rare(run: RunView) -> Words:
     """Theorem 3's own bound: wrong at most once in base^(n-1), on every longer length."""
     allowed = 1 - float(window_bound(run.task.base, run.train.length))
-    return [_above(counts, allowed) if run.converged else UNDECIDED for counts in agreements(run)]
-
-
-def _above(counts: Measured, allowed: float) -> str:
-    low, high = counts.interval
-    return HOLDS if low >= allowed else FAILS if high < allowed else UNDECIDED
+    return [judge(counts, run.converged, allowed) for counts in agreements(run)]
 
 
 def has_steps(run: RunView) -> bool:
@@ -248,11 +253,6 @@ def raw_sums_wrong(run: RunView) -> Words:
     return [OPPOSITE[judge(step_counts(run, "sums"), run.converged) or UNDECIDED]] if has_steps(run) else []
 
 
-def _dividing(operation: str) -> Decide:
-    """What the theorems on residues say where the modulus divides a power of the base."""
-    return as_predicted_where(lambda run: modulus_divides(run) and run.task.operation == operation)
-
-
 RECIPES = (
     Recipe("table1", table1_rows, SEEDS, claims={f"Table 1, {name}": _mark(name) for name in TABLE_1_ENCODINGS}),
     Recipe(
@@ -269,11 +269,15 @@ RECIPES = (
     Recipe(
         "jelassi-5-20", jelassi_rows, SEEDS, claims={"Jelassi and others": each(lambda run: [generalizes(run)])}
     ),
+    Recipe("carry-reading", carry_rows, FRESH_SEEDS),
     Recipe(
         "modular-relative",
         modular_rows,
         SEEDS,
-        theorems={"Theorem 4, relative": _dividing("add"), "Theorem 7 (1), relative": _dividing("mul")},
+        theorems={
+            "Theorem 4, relative": residues_as_predicted("add", True),
+            "Theorem 7 (1), relative": residues_as_predicted("mul", True),
+        },
     ),
     Recipe(
         "multiplication-relative",

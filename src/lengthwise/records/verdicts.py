@@ -103,16 +103,14 @@ def passes_gate(train: Domain, exact: Counts) -> bool:
     return all(exact[length, TRUTH].interval.low >= GATE for length in lengths)
 
 
-def judge(agreement: Measured | None, converged: bool) -> str | None:
-    """None where theory makes no prediction."""
+def judge(agreement: Measured | None, converged: bool, least: float = 1 - TOLERANCE) -> str | None:
+    """Whether it is at least so much. None where theory makes no prediction."""
     if agreement is None:
         return None
-    if not converged:
-        return UNDECIDED
     low, high = agreement.interval
-    if low >= 1 - TOLERANCE:
-        return HOLDS
-    return FAILS if high < 1 - TOLERANCE else UNDECIDED
+    if not converged or low < least <= high:
+        return UNDECIDED
+    return HOLDS if low >= least else FAILS
 
 
 def combined(words: Iterable[str | None]) -> str | None:

@@ -20,7 +20,7 @@ import tyro
 from rich.console import Console
 
 from lengthwise.commands.sweep import ScaleOut
-from lengthwise.recipes.grid import grid
+from lengthwise.recipes.configure import grid
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.frame import records_frame
 from lengthwise.records.schema import Record

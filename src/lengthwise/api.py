@@ -196,7 +196,7 @@ def sweep(
     of the runs: `sweep("add", vary={"seed": range(10)}, train="D4", size="nano", steps=200)`.
     """
     from lengthwise.commands.sweep import ScaleOut, swept
-    from lengthwise.recipes.grid import grid
+    from lengthwise.recipes.configure import grid
 
     ways = {field.name for field in fields(ScaleOut)}
     scale_out = ScaleOut(on=on, **{name: own for name, own in options.items() if name in ways})

@@ -19,7 +19,7 @@ import lengthwise
 from lengthwise.cli import main
 from lengthwise.commands.reproduce import reproduce
 from lengthwise.commands.sweep import ScaleOut
-from lengthwise.recipes.grid import grid
+from lengthwise.recipes.configure import grid
 from lengthwise.records.files import read_json
 from lengthwise.records.folder import RunFolder
 from lengthwise.runs import local

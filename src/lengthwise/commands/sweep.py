@@ -12,7 +12,7 @@ from rich.console import Console
 
 from lengthwise.commands.train import Configured, Start, task_among
 from lengthwise.errors import InputError
-from lengthwise.recipes.grid import changed_options, configured, grid, option_name, values
+from lengthwise.recipes.configure import changed_options, configured, grid, option_name, values
 from lengthwise.recipes.recipe import Rows
 from lengthwise.records.folder import RunFolder
 

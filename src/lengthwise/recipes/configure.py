@@ -1,19 +1,29 @@
 """From a task, a preset or a file to the complete config of a run: where `train` starts, as a verb and in Python.
+And a grid of runs: every combination of the values that options take, each run named after its own.
 
 >>> config = configure("add", train="D2", size="nano", steps=500, training={"batch": 64})
 >>> config.model.layers, config.training.steps, config.training.batch, config.training.schedule
 (3, 500, 64, 'wsd')
+>>> rows = grid({"task": "add", "size": "nano"}, {"seed": range(2), "training.learning_rate": [0.01, 0.02]})
+>>> [*rows][:2]
+['add-D4-learned-training.learning-rate=0.01-s0', 'add-D4-learned-training.learning-rate=0.02-s0']
 """
 
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from lengthwise.errors import InputError
 from lengthwise.model.config import size_fields
 from lengthwise.recipes.presets import preset as find_preset
+from lengthwise.recipes.recipe import Rows
 from lengthwise.records.files import read_file, read_json
 from lengthwise.records.spec import KEYS, SECTIONS
-from lengthwise.runs.config import RunConfig, read_config
+from lengthwise.runs.config import RunConfig, file_name, read_config
 
 
 def configure(
@@ -32,27 +42,16 @@ def configure(
     keywords.
     """
     if config is None:
-        return _from_preset(task, preset, size, steps, **settings)
-    if not isinstance(config, RunConfig):
-        config, preset = _from_file(Path(config), task, preset, size), None
-    if preset is not None:
-        raise InputError(f"preset {preset!r} does not go with a complete config")
-    return _changed(config if task is None else config.changed(task=task), size, steps, settings)
-
-
-def _from_preset(
-    task: str | None = None,
-    preset: str | None = None,
-    size: str | None = None,
-    steps: int | None = None,
-    **settings: Any,
-) -> RunConfig:
-    if task is None:
-        raise InputError("missing task (an operation, with a modulus if wanted, as in add%101)")
-    return _changed(find_preset(preset or "fast", task, size or "mini"), None, steps, settings)
-
-
-def _changed(config: RunConfig, size: str | None, steps: int | None, settings: dict[str, Any]) -> RunConfig:
+        if task is None:
+            raise InputError("missing task (an operation, with a modulus if wanted, as in add%101)")
+        config, size = find_preset(preset or "fast", task, size or "mini"), None
+    else:
+        if not isinstance(config, RunConfig):
+            config, preset = _from_file(Path(config), task, preset, size), None
+        if preset is not None:
+            raise InputError(f"preset {preset!r} does not go with a complete config")
+        if task is not None:
+            config = config.changed(task=task)
     if size is not None:
         config = config.changed(model=dict(size_fields(size)))
     if settings:
@@ -76,7 +75,9 @@ def _from_file(path: Path, task: str | None, preset: str | None, size: str | Non
     try:
         for name in (name for name in asked if not isinstance(content.get(name, ""), str)):
             raise InputError(f"{name} is {content[name]!r} (must be a string)")
-        return _from_preset(**content)
+        if "config" in content:
+            raise InputError("unknown option config")
+        return configure(**content)
     except InputError as error:
         raise InputError(f"{path} is not a config: {error}") from None
 
@@ -95,3 +96,107 @@ def _read(path: Path) -> Any:
         raise InputError(f"no file {path}") from None
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise InputError(f"cannot read {path}: {' '.join(str(error).split())}") from None
+
+
+# --- a grid of runs -----------------------------------------------------------------------------------------
+
+START = ("config", "preset", "size")
+"""What a config starts from, besides the task."""
+IN_EVERY_NAME = ("task", "train", "base", "encoding", "layout", "seed")
+MOST_RUNS, LONGEST_NAME = 100_000, 255
+
+
+def values(text: str) -> list[Any]:
+    """What an option takes one after the other; a JSON list where values have commas of their own.
+
+    >>> values("0..3"), values("D1..4,D5"), values('["D5,D6", null]')
+    ([0, 1, 2, 3], ['D1..4', 'D5'], ['D5,D6', None])
+    """
+    if span := re.fullmatch(r"(\d{1,18})\.\.(\d{1,18})", text):
+        first, last = map(int, span.groups())
+        if not 0 <= last - first < MOST_RUNS:
+            raise InputError(f"range {text} has {max(last - first + 1, 0):,} values (must be 1 to {MOST_RUNS:,})")
+        return [*range(first, last + 1)]
+    if not text.startswith("["):
+        return text.split(",")
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"values {text!r} are not a JSON list: {error}") from None
+    if not found:
+        raise InputError(f"no values in {text!r}")
+    return found
+
+
+def grid(options: Mapping[str, Any], vary: Mapping[str, Sequence[Any]]) -> Rows:
+    """The runs of all combinations, by name. Options are those of `train`, as `seed` and `training.steps`."""
+    fixed, varied = _named(options), _named(vary)
+    if math.prod(map(len, varied.values())) > MOST_RUNS:
+        raise InputError(f"more than {MOST_RUNS:,} runs in one sweep")
+    rows: Rows = {}
+    for combination in product(*varied.values()):
+        chosen = dict(zip(varied, combination, strict=True))
+        config = configured({**fixed, **chosen})
+        name = _run_name(config, chosen)
+        if rows.setdefault(name, config) != config:
+            raise InputError(f"two different runs of the sweep would be called {name}")
+    if not rows:
+        raise InputError("no runs: an option to vary has no values")
+    return rows
+
+
+def _named(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options by their full names; those of an inner config may come as a dict."""
+    return {option_name(name): value for name, value in _one_level(options).items()}
+
+
+def configured(options: Mapping[str, Any]) -> RunConfig:
+    """The config that `train` has with these options."""
+    keywords: dict[str, Any] = {}
+    for name, value in options.items():
+        outer, _, inner = name.partition(".")
+        if inner:
+            keywords.setdefault(outer, {})[inner] = value
+        else:
+            keywords[name] = value
+    return configure(**keywords)
+
+
+def option_name(name: str) -> str:
+    """The full name of an option of configs, `training.steps`, where the last part may do.
+
+    >>> option_name("training.learning-rate"), option_name("steps")
+    ('training.learning_rate', 'training.steps')
+    """
+    last, known = name.replace("-", "_"), [*START, *_flat(RunConfig(task="add"))]
+    found = [option for option in known if option == last] or [o for o in known if o.endswith(f".{last}")]
+    if len(found) != 1:
+        raise InputError(f"unknown option {name!r} (choose one of a run's config, as seed or training.steps)")
+    return found[0]
+
+
+def changed_options(config: RunConfig, start: RunConfig) -> dict[str, Any]:
+    """Where a config differs from the one that it started from."""
+    before = _flat(start)
+    return {name: value for name, value in _flat(config).items() if value != before[name]}
+
+
+def _flat(config: RunConfig) -> dict[str, Any]:
+    return _one_level(config.model_dump())
+
+
+def _one_level(content: Mapping[str, Any]) -> dict[str, Any]:
+    """With a dot where there was an inner dict."""
+    found: dict[str, Any] = {}
+    for name, value in content.items():
+        found |= {f"{name}.{key}": own for key, own in value.items()} if isinstance(value, dict) else {name: value}
+    return found
+
+
+def _run_name(config: RunConfig, chosen: Mapping[str, Any]) -> str:
+    own = [f"{name.replace('_', '-')}={value}" for name, value in chosen.items() if name not in IN_EVERY_NAME]
+    stem, _, seed = config.name.rpartition("-s")
+    name = f"{file_name('-'.join([stem, *own]))}-s{seed}"
+    if len(name) > LONGEST_NAME:
+        raise InputError(f"run name {name} has {len(name)} characters (must be {LONGEST_NAME} or fewer)")
+    return name

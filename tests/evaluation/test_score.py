@@ -8,9 +8,8 @@ from fakes import SURE, PerfectModel, TheoryModel, tiny_config
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.evaluation.decode import decode, split_failures
-from lengthwise.evaluation.measure import Row, measure, measure_decoded
+from lengthwise.evaluation.measure import Row, measure, measure_decoded, score
 from lengthwise.evaluation.problems import CHUNK_TOKENS, Member, Problems, Subject, reference_answers
-from lengthwise.evaluation.score import score
 from lengthwise.evaluation.seen import seen_share
 from lengthwise.model.positions import find_encoding
 from lengthwise.runs.build import build, training_steps

@@ -29,6 +29,8 @@ from lengthwise.tokens.sampling import Sampler, Stream, enumerate_pairs
 Pair = tuple[Tensor, Tensor]
 """Operands a and b [M, N, W] of problems."""
 
+Selection = Literal["enumerated", "sampled", "given"]
+
 # Tokens of all members in one pass: enough to fill a GPU, few enough to stay in a CPU's cache.
 CHUNK_TOKENS = {"cuda": 1 << 19, "cpu": 1 << 13}
 
@@ -96,7 +98,7 @@ class Problems:
     name: str
     a: Tensor
     b: Tensor
-    selection: Literal["enumerated", "sampled", "given"]
+    selection: Selection
     domain: Domain | None = None
     """None for a user's own pairs, and for what training's own split holds out."""
 

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from lengthwise.arithmetic import Domain
 from lengthwise.evaluation.config import SetName
-from lengthwise.evaluation.measure import Row, agreement, record_maker
+from lengthwise.evaluation.measure import Row, agreement, record_maker, right_answers
 from lengthwise.evaluation.problems import (
     CHAIN_START,
     PAIR_START,
@@ -33,9 +33,9 @@ from lengthwise.evaluation.problems import (
     Member,
     Pair,
     Problems,
+    Selection,
     Subject,
 )
-from lengthwise.evaluation.score import right_answers
 from lengthwise.evaluation.seen import chance_seen
 from lengthwise.records.schema import Record
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
@@ -117,21 +117,19 @@ def chain_strata(rows: Sequence[Row], drawing: Drawing, further: Sequence[Hypoth
     A domain that is there whole, too long for the sampler or of parts such as 40x2 is taken as it is. Of others
     there are as many problems of every chain that occurs, as uniform ones hardly ever have a long one.
     """
-    every = _stratified([row.problems for row in rows], drawing)
-    return [_by_chain(problems, row.hypotheses, further) for problems, row in zip(every, rows, strict=True)]
+    drawn = _with_every_chain([row.problems for row in rows if _is_drawn(row.problems)], drawing)
+    return [_by_chain(drawn.get(row.problems.name, row.problems), row.hypotheses, further) for row in rows]
 
 
-def _stratified(every: Sequence[Problems], drawing: Drawing) -> list[Problems]:
-    drawn = [problems for problems in every if _is_drawn(problems)]
-    if not drawn:
-        return list(every)
-    # One sampler for all domains: most of its work is a table for the longest.
-    domains = [_domain(problems) for problems in drawn for _ in drawing.seeds]
-    together = replace(drawing, seeds=[*drawing.seeds] * len(drawn))
+def _with_every_chain(asked: Sequence[Problems], drawing: Drawing) -> dict[str, Problems]:
+    """By name. One sampler for all domains: most of its work is a table for the longest."""
+    if not asked:
+        return {}
+    domains = [_domain(problems) for problems in asked for _ in drawing.seeds]
+    together = replace(drawing, seeds=[*drawing.seeds] * len(asked))
     sampled = together.sample(domains, drawing.indices(CHAIN_START), mode="chains")
-    pairs = zip(*(operand.unflatten(0, (len(drawn), -1)) for operand in sampled), strict=True)
-    chosen = {problems.name: replace(problems, a=a, b=b) for problems, (a, b) in zip(drawn, pairs, strict=True)}
-    return [chosen.get(problems.name, problems) for problems in every]
+    pairs = zip(*(operand.unflatten(0, (len(asked), -1)) for operand in sampled), strict=True)
+    return {problems.name: replace(problems, a=a, b=b) for problems, (a, b) in zip(asked, pairs, strict=True)}
 
 
 def _is_drawn(problems: Problems) -> bool:
@@ -223,34 +221,19 @@ def carry(drawing: Drawing, length: int) -> Problems:
 def alternating(drawing: Drawing, length: int) -> Problems:
     """Both operands repeat two digits, such that from the top down columns make a carry and stop one by turns:
     9090 + 9090, 909 + 909. Where there are no more than were asked for, all of these."""
-    base, members = drawing.base, len(drawing.seeds)
-    stopping, making, _ = free_columns(base)
-    if length == 1:
-        stopping = stopping[:1]
-    whole = len(making) * len(stopping) <= drawing.count
-    if whole:
-        every = torch.tensor([(m, s) for m in making for s in stopping], device=drawing.device)
-        make, stop = every.permute(1, 2, 0).view(2, 2, 1, -1, 1).expand(-1, -1, members, -1, -1)
-    else:
-        draws = drawing.draws(drawing.indices(SET_START))
-        make, stop = _choice(making, draws(0)), _choice(stopping, draws(1))
+    stopping, making, _ = free_columns(drawing.base)
+    (make, stop), selection = _combinations(drawing, making, stopping[:1] if length == 1 else stopping)
     from_top = torch.arange(length, device=drawing.device).flip(0)
     a, b = resize(torch.where(from_top % 2 == 0, make, stop).to(torch.int8), drawing.width)
-    return Problems(f"D{length}:alternating", a, b, "enumerated" if whole else "sampled")
+    return Problems(f"D{length}:alternating", a, b, selection)
 
 
 def repeated(drawing: Drawing, length: int) -> Problems:
     """Each operand repeats one digit: 7777 + 4444. Where there are no more than were asked for, all of these."""
     digits = range(1, drawing.base)
-    pairs = [*product(digits, digits)]
-    whole = len(pairs) <= drawing.count
-    if whole:
-        every = torch.tensor(pairs, device=drawing.device).mT.view(2, 1, -1, 1)
-        chosen = every.expand(-1, len(drawing.seeds), -1, -1)
-    else:
-        chosen = _choice(pairs, drawing.draws(drawing.indices(SET_START))(0))
+    (chosen,), selection = _combinations(drawing, [*product(digits, digits)])
     a, b = resize(chosen.to(torch.int8).expand(-1, -1, -1, length), drawing.width)
-    return Problems(f"D{length}:repeated", a, b, "enumerated" if whole else "sampled")
+    return Problems(f"D{length}:repeated", a, b, selection)
 
 
 def zeros(drawing: Drawing, length: int) -> Problems:
@@ -294,6 +277,16 @@ def set_strata(name: SetName, drawing: Drawing, length: int) -> Strata:
     problems = SETS[name](drawing, length)
     kind = torch.zeros(1, problems.a.shape[1], dtype=torch.int64, device=drawing.device)
     return Strata(problems, kind, [(problems.name, "exact")], [None] * len(drawing.seeds))
+
+
+def _combinations(drawing: Drawing, *choices: Sequence[tuple[int, int]]) -> tuple[list[Tensor], Selection]:
+    """A pair of digits [2, M, N, 1] of each list, in every combination; drawn where that is more than asked for."""
+    combined = [*product(*choices)]
+    if len(combined) > drawing.count:
+        draws = drawing.draws(drawing.indices(SET_START))
+        return [_choice(pairs, draws(k)) for k, pairs in enumerate(choices)], "sampled"
+    digits = torch.tensor(combined, device=drawing.device).permute(1, 2, 0)
+    return [own.view(2, 1, -1, 1).expand(-1, len(drawing.seeds), -1, -1) for own in digits], "enumerated"
 
 
 def _choice(pairs: Sequence[tuple[int, int]], draws: Tensor) -> Tensor:

@@ -10,8 +10,8 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import NamedTuple, Protocol
 
 import torch
@@ -27,7 +27,7 @@ from lengthwise.records.schema import Record
 from lengthwise.records.spec import RunSpec
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.chains import longest_chain
-from lengthwise.tokens.digits import from_ints, to_ints
+from lengthwise.tokens.digits import to_ints
 from lengthwise.tokens.sampling import Sampler, Stream
 
 CPU = torch.device("cpu")
@@ -101,15 +101,20 @@ def read_number(text: str, base: int, *, reverse: bool = False) -> int | None:
 
 @dataclass(frozen=True)
 class Answered:
-    """Problems of a domain and what a model answered, None where that was no number."""
+    """Problems of a domain, in base `base`, and what a model answered, None where that was no number."""
 
     problems: Problems
-    pairs: list[tuple[int, int]]
-    answers: list[int | None]
+    answers: Sequence[int | None]
+    base: int
 
-    @classmethod
-    def of(cls, problems: Problems, answers: Sequence[int | None], base: int) -> "Answered":
-        return cls(problems, _pairs(problems.pair, base), list(answers))
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        return _pairs(self.problems.pair, self.base)
+
+    def matches(self, hypothesis: Hypothesis, task: Task) -> list[bool]:
+        """Where the model answers as the hypothesis does."""
+        pairs = zip(self.pairs, self.answers, strict=True)
+        return [hypothesis(task, a, b) == answer for (a, b), answer in pairs]
 
 
 def examples(spec: RunSpec, count: int) -> list[tuple[int, int]]:
@@ -132,26 +137,27 @@ def ask(
         watch(done, len(domains))
         chosen = test_problems(domain, drawing, whole=problems)
         texts = model([prompts(a, b) for a, b in _pairs(chosen.pair, base)], digits)
-        found.append(Answered.of(chosen, [prompts.read(text) for text in texts], base))
+        found.append(Answered(chosen, [prompts.read(text) for text in texts], base))
     return found
 
 
 def text_records(spec: RunSpec, name: str, found: Iterable[Answered], *, reverse: bool = False) -> list[Record]:
     """Exact match as everywhere. An answer that is greedily decoded equals a reference exactly if teacher forcing
     would find it, so these counts stand in both modes."""
-    member = Member(name, spec.seed, spec.task, spec.train)
+    member, task = Member(name, spec.seed, spec.task, spec.train), spec.task
     records: list[Record] = []
     for answered in found:
         (make,) = row_makers([member], answered.problems)
-        decoded, domain = partial(make, mode="decoded"), Domain.parse(answered.problems.name, spec.task.base)
-        truth = _values(TRUTH, spec.task, answered)
+        decoded, domain = partial(make, mode="decoded"), Domain.parse(answered.problems.name, task.base)
+        truth = [task(a, b) for a, b in answered.pairs]
         for hypothesis in dict.fromkeys([TRUTH, spec.measured_hypothesis(domain) or TRUTH]):
-            values = _values(hypothesis, spec.task, answered)
-            records.append(make(reference=str(hypothesis), correct=_equal(values, answered.answers)))
+            against = partial(make, reference=str(hypothesis))
+            records.append(against(correct=sum(answered.matches(hypothesis, task))))
             if hypothesis != TRUTH:
-                records.append(make(reference=str(hypothesis), metric="coincides", correct=_equal(values, truth)))
+                coinciding = replace(answered, answers=truth).matches(hypothesis, task)
+                records.append(against(metric="coincides", correct=sum(coinciding)))
         answers = zip(truth, answered.answers, strict=True)
-        ways = Counter(_way(x, y, spec.task.base, reverse) for x, y in answers)
+        ways = Counter(_way(x, y, task.base, reverse) for x, y in answers)
         always = dict.fromkeys(("exact", "malformed", "wrong_length"), 0)
         records += [decoded(metric=way, correct=count) for way, count in {**always, **ways}.items()]
     return records
@@ -184,40 +190,24 @@ class Found(NamedTuple):
 
 def candidates(task: Task, longest: int) -> list[Hypothesis]:
     """Truth, then the task on the last digits, through windows, on the first digits and on folded ones."""
-    kinds = (
-        ("truncated", "windowed", "leading", "folded")
-        if task.op.has_carries
-        else ("truncated", "leading", "folded")
-    )
+    kinds = ["truncated", "windowed", "leading", "folded"]
+    if not task.op.has_carries:
+        kinds.remove("windowed")
     return [TRUTH, *(Hypothesis(kind, size) for kind in kinds for size in pair_lengths(longest))]
 
 
 def find_functions(task: Task, found: Sequence[Answered]) -> list[Found]:
     """The function by test domain, for sums by longest carry chain, and of all answers together."""
-    pairs = [pair for answered in found for pair in answered.pairs]
-    answers = [answer for answered in found for answer in answered.answers]
-    longest = max(answered.problems.a.shape[-1] for answered in found)
-    names = candidates(task, longest)
-    whole = Answered(found[0].problems, pairs, answers)
-    matches = torch.tensor(
-        [[x == y for x, y in zip(_values(h, task, whole), answers, strict=True)] for h in names]
-    )
-    malformed = torch.tensor([answer is None for answer in answers])
-    return [
-        _best(where, names, matches[:, chosen], malformed[chosen]) for where, chosen in _groups(task, found, pairs)
-    ]
-
-
-def _groups(task: Task, found: Sequence[Answered], pairs: list[tuple[int, int]]) -> Iterable[tuple[str, Tensor]]:
-    index = torch.arange(len(pairs))
-    sizes = [len(answered.pairs) for answered in found]
-    yield from ((answered.problems.name, part) for answered, part in zip(found, index.split(sizes), strict=True))
+    names = candidates(task, max(answered.problems.a.shape[-1] for answered in found))
+    matches = torch.tensor([[match for one in found for match in one.matches(name, task)] for name in names])
+    malformed = torch.tensor([answer is None for one in found for answer in one.answers])
+    every = torch.arange(len(malformed))
+    domains = every.split([len(one.answers) for one in found])
+    groups = [(one.problems.name, chosen) for one, chosen in zip(found, domains, strict=True)]
     if task.op.has_carries:
-        width = max(answered.problems.a.shape[-1] for answered in found)
-        a, b = (from_ints(list(numbers), width, task.base) for numbers in zip(*pairs, strict=True))
-        chains = longest_chain(a, b, task.base)
-        yield from ((f"chain {length}", index[chains == length]) for length in sorted({*chains.tolist()}))
-    yield "all", index
+        chains = torch.cat([longest_chain(*one.problems.pair, task.base)[0].cpu() for one in found])
+        groups += [(f"chain {length}", every[chains == length]) for length in chains.unique().tolist()]
+    return [_best(where, names, matches[:, i], malformed[i]) for where, i in [*groups, ("all", every)]]
 
 
 def _best(where: str, names: Sequence[Hypothesis], matches: Tensor, malformed: Tensor) -> Found:
@@ -225,14 +215,6 @@ def _best(where: str, names: Sequence[Hypothesis], matches: Tensor, malformed: T
     most = max(counts)
     function = names[counts.index(most)] if most else None
     return Found(where, len(malformed), int(malformed.sum()), counts[0], function, most)
-
-
-def _values(hypothesis: Hypothesis, task: Task, answered: Answered) -> list[int]:
-    return [hypothesis(task, a, b) for a, b in answered.pairs]
-
-
-def _equal(values: Iterable[int], answers: Iterable[int | None]) -> int:
-    return sum(x == y for x, y in zip(values, answers, strict=True))
 
 
 def _pairs(operands: tuple[Tensor, Tensor], base: int) -> list[tuple[int, int]]:

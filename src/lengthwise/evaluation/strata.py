@@ -280,7 +280,7 @@ def set_strata(name: SetName, drawing: Drawing, length: int) -> Strata:
 
 
 def _combinations(drawing: Drawing, *choices: Sequence[tuple[int, int]]) -> tuple[list[Tensor], Selection]:
-    """A pair of digits [2, M, N, 1] of each list, in every combination; drawn where that is more than asked for."""
+    """A pair of digits [2, M, N, 1] of each list, in every combination; drawn where these are more than asked."""
     combined = [*product(*choices)]
     if len(combined) > drawing.count:
         draws = drawing.draws(drawing.indices(SET_START))

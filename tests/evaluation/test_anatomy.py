@@ -7,9 +7,9 @@ import pytest
 import torch
 from fakes import tiny_config
 
-from lengthwise.evaluation import probes
+from lengthwise.evaluation import anatomy
+from lengthwise.evaluation.anatomy import NO_DIGIT, attention_weights, dissect, measure_anatomy
 from lengthwise.evaluation.decode import written_digits
-from lengthwise.evaluation.probes import NO_DIGIT, attention_weights, dissect, measure_anatomy
 from lengthwise.evaluation.problems import CHUNK_TOKENS
 from lengthwise.model.positions.encoding import number_tokens
 from lengthwise.runs.build import build
@@ -92,7 +92,7 @@ def test_equal_to_a_count_by_hand(encoding, layout, monkeypatch):
     stack = untrained(encoding, layout, log_length_scale=True)
     pair, answers = problems(stack)
     # Few weights at once and few problems in a pass, so that both are cut into pieces.
-    monkeypatch.setattr(probes, "WEIGHTS_AT_ONCE", 600)
+    monkeypatch.setattr(anatomy, "WEIGHTS_AT_ONCE", 600)
     monkeypatch.setitem(CHUNK_TOKENS, "cpu", 5 * 2 * stack.layout.length)
     found = dissect(stack, pair, answers)
     for k in range(2):
@@ -136,7 +136,6 @@ def test_right_answers_have_no_first_wrong_digit():
     found = dissect(stack, *problems(stack))
     right = replace(found, first_wrong=torch.zeros_like(found.first_wrong))
     metrics = {
-        r.metric
-        for r in probes._anatomy_records(probes.row_makers(stack.members([5, 5]), row.problems)[0], right, 0)
+        r.metric for r in anatomy._records(anatomy.row_makers(stack.members([5, 5]), row.problems)[0], right, 0)
     }
     assert not [metric for metric in metrics if "wrong" in metric]

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from lengthwise.evaluation.probes import attention_weights, sharpest
+from lengthwise.evaluation.anatomy import attention_weights, sharpest
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import ENCODINGS

@@ -7,7 +7,7 @@ import torch
 from test_ask import LAYOUTS, untrained
 
 from lengthwise.errors import InputError
-from lengthwise.evaluation.probes import attention_weights
+from lengthwise.evaluation.anatomy import attention_weights
 from lengthwise.explorer import ask
 from lengthwise.explorer.ask import (
     answer_attention,

@@ -10,8 +10,8 @@ import torch
 from safetensors.torch import load_file
 
 from lengthwise.cli import main
+from lengthwise.evaluation.anatomy import watch
 from lengthwise.evaluation.measure import right_answers
-from lengthwise.evaluation.probes import watch
 from lengthwise.model.positions.encoding import number_tokens
 from lengthwise.records.folder import RunFolder
 from lengthwise.runs.load import load

@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import load, save
 
 from lengthwise.errors import InputError
-from lengthwise.evaluation.probes import attention_weights
+from lengthwise.evaluation.anatomy import attention_weights
 from lengthwise.model.attention import Pass
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.gpt import GPT

@@ -55,7 +55,7 @@ class EvaluationConfig(Config):
 
     anatomy: Count | None = None
     """Number of problems per test domain to analyse internally after training: where the first wrong digit falls,
-    the margin of right digits, and where attention goes (evaluation/probes.py)."""
+    the margin of right digits, and where attention goes (evaluation/anatomy.py)."""
 
     hypotheses: tuple[str, ...] = ()
     """Further functions to compare answers with on every test domain, after training: truncated:3, windowed:4,

@@ -17,9 +17,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from lengthwise.arithmetic import in_base
+from lengthwise.evaluation.anatomy import sharpest, watch
 from lengthwise.evaluation.decode import Reading, after_prompt, answer_tokens, decode, prepare, write
 from lengthwise.evaluation.measure import right_answers
-from lengthwise.evaluation.probes import sharpest, watch
 from lengthwise.explorer.queries import (
     ANSWER_SECONDS,
     LEAST_ATTENTION,

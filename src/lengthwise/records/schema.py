@@ -40,7 +40,7 @@ class Record(BaseModel):
       one that the reference says, `local` or `truth` (`evaluation/probes.py`)
     - `pair:20:3`: exact, of problems whose operands a and b have 20 and 3 digits; the domain is that of the longer
     - `first_wrong_tenth:3`, `wrong_end`: wrong answers, which are the total, whose first wrong token is a digit in
-      the third tenth of the answer as written, or no digit of it (`evaluation/probes.py`)
+      the third tenth of the answer as written, or no digit of it (`evaluation/anatomy.py`)
     - `margin_mean`, `margin_low`: value, right logit minus best other, at the token of an answer where this is
       least: the mean over answers, and what a tenth of them lies below
     - `attention:2:1`, `on_column:2:1`: value, of layer 2, head 1, the mean over answer digits of the largest

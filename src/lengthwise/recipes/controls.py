@@ -1,5 +1,5 @@
 """Controls beside the paper's tables: questions that nobody chose, the paper's data and hyperparameters, training
-sets that show too little, plateaus, packing, what answer digits depend on, regularization, one modulus in two bases,
+sets that show too little, plateaus, packing, what answer digits depend on, regularization, a modulus in two bases,
 and what makes a model ignore digits that it never saw."""
 
 import random

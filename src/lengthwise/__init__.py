@@ -23,14 +23,9 @@ __all__ = ["RunConfig", "ask", "configure", "evaluate", "load", "predict", "repo
 # Imported when first used: predictions must not wait for torch.
 _HOMES = {
     "RunConfig": "lengthwise.runs.config",
-    "ask": "lengthwise.api",
     "configure": "lengthwise.recipes.configure",
-    "evaluate": "lengthwise.api",
-    "load": "lengthwise.api",
     "predict": "lengthwise.records.evidence",
-    "reproduce": "lengthwise.api",
-    "sweep": "lengthwise.api",
-    "train": "lengthwise.api",
+    **dict.fromkeys(("ask", "evaluate", "load", "reproduce", "sweep", "train"), "lengthwise.api"),
 }
 
 

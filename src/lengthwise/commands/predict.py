@@ -60,18 +60,9 @@ class Predict:
             raise InputError("missing task (an operation, with a modulus if wanted, as in add%101)")
         if self.coverage:
             return self._show_coverage(self.task)
+        names = ("train", "test", "encoding", "layout", "base", "hypothesis", "plateaus")
         with progress_shown("predicting") as watch:
-            predictions = predict(
-                self.task,
-                self.train,
-                self.test,
-                encoding=self.encoding,
-                layout=self.layout,
-                base=self.base,
-                hypothesis=self.hypothesis,
-                plateaus=self.plateaus,
-                watch=watch,
-            )
+            predictions = predict(self.task, **{name: getattr(self, name) for name in names}, watch=watch)
         if self.json:
             return print(json.dumps(predictions.as_json(), indent=2))
         return show(predictions, Console(highlight=False))

@@ -11,8 +11,9 @@ test side of a seed is what `lengthwise evaluate` measures runs of that seed on.
 
 import io
 import json
-from collections.abc import Callable, Iterator
-from functools import cached_property
+from collections.abc import Iterator
+from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import IO, Annotated, BinaryIO, Literal, NamedTuple, Self
 
@@ -78,8 +79,7 @@ class DataSet(Config):
         return build_layout(self.layout, self._parts[0], self.width)
 
     def rows(self) -> Iterator[Row]:
-        for block in self.blocks():
-            yield from block
+        return chain.from_iterable(self.blocks())
 
     def blocks(self) -> Iterator[list[Row]]:
         for start in range(0, self.number, BLOCK):
@@ -90,30 +90,29 @@ class DataSet(Config):
         a, b = self._sampler(indices)
         c = Answers([task], layout.answer_width, a.device)(a, b)
         numbers = ([in_base(n, self.base) for n in to_ints(digits, self.base)] for digits in (a, b, c))
-        texts = [_bare(layout.render(ids)) for ids in layout.encode(a, b, c).ids[0].tolist()]
-        return [Row(*row) for row in zip(*numbers, texts, strict=True)]
+        texts = [layout.render(ids) for ids in layout.encode(a, b, c).ids[0].tolist()]
+        bare = [text.removeprefix("[bos]").removesuffix("[eos]") for text in texts]
+        return [Row(*row) for row in zip(*numbers, bare, strict=True)]
 
     def card(self, form: str) -> str:
         task, domain = self._parts
-        whole = [str(part) for part in domain.parts if not reserves(part)]
+        whole = ", ".join(str(part) for part in domain.parts if not reserves(part))
+        both = f" Lengths tested whole, on which both sides are all problems: {whole}." if whole else ""
         options = self.model_dump(exclude_none=True, exclude={"task", "domain"})
         flags = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in options.items())
-        return CARD.format(
-            task=task_words(task),
-            domain=domain,
-            words=domain_words(domain),
-            number=self.number,
-            side=SIDES[self.side],
-            whole=f" Lengths tested whole, on which both sides are all problems: {', '.join(whole)}."
-            if whole
-            else "",
-            layout=self.layout,
-            width=self.width,
-            sampling=self.sampling,
-            example=next(self.rows()).text,
-            columns=COLUMNS[form],
-            command=f"lengthwise data '{task}' '{self.domain}' {flags} --format {form}",
-        )
+        return f"""# {task_words(task)} on {domain}
+
+{self.number} problems where {domain_words(domain)}, drawn with replacement ({self.sampling} sampling), \
+from {SIDES[self.side]}.{both}
+
+Each is written in the layout `{self.layout}`, for operands of up to {self.width} digits: \
+`{next(self.rows()).text}`. The file has
+{COLUMNS[form]}.
+
+Problem k is a function of the seed and k alone; the same file comes from
+
+    lengthwise data '{task}' '{self.domain}' {flags} --format {form} --out FILE
+"""
 
 
 SIDES = {
@@ -125,26 +124,12 @@ COLUMNS = {
     "jsonl": "an object a line: `a`, `b` and `answer` in natural order, and `text` as the layout writes it",
     "parquet": "columns `a`, `b` and `answer` in natural order, and `text` as the layout writes it",
 }
-CARD = """# {task} on {domain}
-
-{number} problems where {words}, drawn with replacement ({sampling} sampling), from {side}.{whole}
-
-Each is written in the layout `{layout}`, for operands of up to {width} digits: `{example}`. The file has
-{columns}.
-
-Problem k is a function of the seed and k alone; the same file comes from
-
-    {command} --out FILE
-"""
-
-
-def _bare(text: str) -> str:
-    return text.removeprefix("[bos]").removesuffix("[eos]")
 
 
 def write(data: DataSet, form: str, path: Path) -> None:
     """A file in one step, whole or not at all, with its card beside it; into a pipe or device problems alone."""
-    if fill_output(path, lambda file: FORMS[form](data, file)):
+    fill = _write_parquet if form == "parquet" else partial(_write_text, form=form)
+    if fill_output(path, lambda file: fill(data, file)):
         replace_file(path.with_name(path.name + ".md"), lambda aside: aside.write_text(data.card(form)))
 
 
@@ -154,18 +139,15 @@ def write_lines(data: DataSet, form: str, file: IO[str]) -> None:
         file.write((row.text if form == "text" else json.dumps(row._asdict())) + "\n")
 
 
-def _lines(form: str) -> Callable[[DataSet, BinaryIO], None]:
-    def fill(data: DataSet, file: BinaryIO) -> None:
-        text = io.TextIOWrapper(file, encoding="utf-8")
-        try:
-            write_lines(data, form, text)
-        finally:
-            text.detach()
-
-    return fill
+def _write_text(data: DataSet, file: BinaryIO, form: str) -> None:
+    text = io.TextIOWrapper(file, encoding="utf-8")
+    try:
+        write_lines(data, form, text)
+    finally:
+        text.detach()
 
 
-def _parquet(data: DataSet, file: BinaryIO) -> None:
+def _write_parquet(data: DataSet, file: BinaryIO) -> None:
     import polars as pl  # noqa: PLC0415 (a machine that trains may have none)
     from polars.io.plugins import register_io_source  # noqa: PLC0415
 
@@ -176,6 +158,3 @@ def _parquet(data: DataSet, file: BinaryIO) -> None:
     schema = dict.fromkeys(Row._fields, pl.String)
     made = {"lengthwise": data.model_dump_json()}
     register_io_source(frames, schema=schema).sink_parquet(file, metadata=made, row_group_size=BLOCK)
-
-
-FORMS = {"text": _lines("text"), "jsonl": _lines("jsonl"), "parquet": _parquet}

@@ -215,14 +215,24 @@ def profile_steps(
 
     check_memory(configs, device)
     taken = training_steps(build(configs, device))
-    _take(taken, 0, steps)
+    take, windows = _window_taker(taken), -(-steps // taken.most)
+    for _ in range(windows):
+        take()
     activity = ProfilerActivity.CUDA if device.type == "cuda" else ProfilerActivity.CPU
     with profile(activities=[activity]) as seen:
-        _take(taken, steps, steps)
+        for _ in range(windows):
+            take()
         wait_for(device)
     time_field = "self_device_time_total" if device.type == "cuda" else "self_cpu_time_total"
-    rows = [(event.key, getattr(event, time_field) / steps, event.count / steps) for event in seen.key_averages()]
+    count = windows * taken.most
+    rows = [(event.key, getattr(event, time_field) / count, event.count / count) for event in seen.key_averages()]
     return sorted(rows, key=lambda row: -row[1])
+
+
+def _window_taker(steps: Steps) -> Callable[[], object]:
+    """Takes as many steps as are taken at once, each time the next ones."""
+    first = itertools.count(step=steps.most)
+    return lambda: steps.take(next(first), [1e-6] * steps.most)
 
 
 def _training_rate(
@@ -232,11 +242,7 @@ def _training_rate(
     start = time.perf_counter()
     stack = build(configs, device)
     steps = training_steps(stack)
-    first = itertools.count(step=steps.most)
-
-    def take() -> None:
-        steps.take(next(first), [1e-6] * steps.most)
-
+    take = _window_taker(steps)
     take()
     wait_for(device)
     setup = time.perf_counter() - start
@@ -257,10 +263,3 @@ def _evaluation(stack: Stack, *, detail: bool) -> tuple[float, int]:
     stack.model.eval()
     scored = sum(row.problems.a.shape[1] for row in domain_rows(stack, interim=not detail))
     return _seconds_each(lambda: assess([0], detail=detail), stack.device), scored
-
-
-def _take(steps: Steps, first: int, count: int) -> None:
-    while count > 0:
-        now = min(count, steps.most)
-        steps.take(first, [1e-6] * now)
-        first, count = first + now, count - now

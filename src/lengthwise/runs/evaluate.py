@@ -242,8 +242,10 @@ def evaluate(
         predictions = run.config.spec.predictions(domains) if domains else []
         judged = verdicts(predictions, run.config.spec.train, records) if domains else []
         followed = find_functions(run.config.spec.task, _answered(run, rows)) if functions else []
-        found = Evaluation(records, judged, find_errors(run, rows, show_errors), functions=followed)
-        return _with_dependence(run, members, found) if dependence else found
+        depends = assess_dependence(stack, members) if dependence else []
+        shown = _dependence(run, depends) if dependence else None
+        errors = find_errors(run, rows, show_errors)
+        return Evaluation([*records, *depends], judged, errors, shown, followed)
 
 
 def _drawn_otherwise(run: Run, problems: int | None, seed: int | None) -> Run:
@@ -303,10 +305,9 @@ def _given(run: Run, path: Path | str) -> Row:
     return given_row(run.stack, problems)
 
 
-def _with_dependence(run: Run, members: Sequence[Member], found: Evaluation) -> Evaluation:
-    records, spec = assess_dependence(run.stack, members), run.config.spec
-    shown = dependence_of(records, spec.task, spec.predicted_hypothesis(_longest_tested(run.stack)))
-    return replace(found, records=[*found.records, *records], dependence=shown)
+def _dependence(run: Run, records: Sequence[Record]) -> Dependence:
+    spec = run.config.spec
+    return dependence_of(records, spec.task, spec.predicted_hypothesis(_longest_tested(run.stack)))
 
 
 def _answered(run: Run, rows: Sequence[Row]) -> list[Answered]:
@@ -321,18 +322,14 @@ def _answered(run: Run, rows: Sequence[Row]) -> list[Answered]:
 
 def find_errors(run: Run, rows: Sequence[Row], count: int) -> list[Answer]:
     """The first wrong answers, by decoding, row after row."""
-    found: list[Answer] = []
+    found, layout = list[Answer](), run.stack.layout
     for row in rows:
-        if len(found) < count:
-            found += _errors_of(run, row, count - len(found))
+        if len(found) == count:
+            break
+        pair, answers = row.problems.pair, decode(run.stack, row.problems.pair)
+        exact = split_failures(answers, layout, pair, row.truth).exact[0]
+        wrong = (~exact).nonzero().flatten()[: count - len(found)]
+        operands = (to_ints(side[0, wrong], run.config.base) for side in pair)
+        read = (layout.read_answer(ids) for ids in answers[0, wrong])
+        found += [run.compare(a, b, answer) for a, b, answer in zip(*operands, read, strict=True)]
     return found
-
-
-def _errors_of(run: Run, row: Row, count: int) -> list[Answer]:
-    (a, b), base, layout = row.problems.pair, run.config.base, run.stack.layout
-    answers = decode(run.stack, (a, b))
-    exact = split_failures(answers, layout, (a, b), row.truth).exact[0]
-    wrong = (~exact).nonzero().flatten()[:count]
-    operands = zip(to_ints(a[0, wrong], base), to_ints(b[0, wrong], base), strict=True)
-    read = (layout.read_answer(ids) for ids in answers[0, wrong])
-    return [run.compare(x, y, answer) for (x, y), answer in zip(operands, read, strict=True)]

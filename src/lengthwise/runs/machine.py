@@ -8,7 +8,7 @@ import platform
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -58,15 +58,8 @@ def environment(device: torch.device) -> dict[str, Any]:
         "python": platform.python_version(),
         "system": platform.system(),
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine(),
-        "libraries": {name: _version(name) for name in LIBRARIES},
+        "libraries": {name: version(name) for name in LIBRARIES},
     }
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 def _commit() -> str | None:

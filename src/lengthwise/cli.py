@@ -1,4 +1,4 @@
-"""The command line: the table of verbs, each a file of `commands`, whose options tyro parses.
+"""The command line: the table of verbs, each a class in `commands`, whose options tyro parses.
 
 Only the verb that is asked for is imported: `lengthwise --help` needs no library, `predict` and all help no torch.
 """
@@ -10,7 +10,7 @@ import re
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import lengthwise
 from lengthwise.errors import InputError, one_line, shortened
@@ -30,13 +30,11 @@ VERBS = {
     "demo": "the paper's Table 1 in miniature, on this machine",
 }
 
+WRITE_FILES = ("report", "export", "data")
+
 SHELLS = ("bash", "zsh", "fish")
 
 BOX = "╭╮╰╯│─"
-
-
-class Command(Protocol):
-    def run(self) -> None: ...
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -99,7 +97,7 @@ lengthwise VERB --help lists a verb's options, lengthwise --version prints the v
 lengthwise --completion {{{",".join(SHELLS)}}} prints a script that completes verbs and options in a shell."""
 
 
-def _parse(verb: str, options: Sequence[str]) -> Command:
+def _parse(verb: str, options: Sequence[str]) -> Any:
     import tyro
 
     command, complaint = _command(verb), io.StringIO()
@@ -121,7 +119,8 @@ def _command(verb: str) -> Any:
     """The class of a verb, whose fields are its options."""
     if verb not in VERBS:
         raise InputError(f"unknown verb {verb!r} (choose from {', '.join(VERBS)})")
-    return getattr(importlib.import_module(f"lengthwise.commands.{verb}"), verb.capitalize())
+    home = importlib.import_module(f"lengthwise.commands.{'files' if verb in WRITE_FILES else verb}")
+    return getattr(home, verb.capitalize())
 
 
 def _print_completion(options: Sequence[str]) -> None:

@@ -1,1 +1,1 @@
-"""The verbs of the command line, one per file. A verb imports what it needs when it runs."""
+"""The verbs of the command line, a class each. A verb imports what it needs when it runs."""

@@ -5,7 +5,7 @@ import math
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -14,6 +14,9 @@ from lengthwise.commands.train import Configured
 from lengthwise.errors import InputError
 from lengthwise.progress import Verbosity, progress_shown
 from lengthwise.report.tables import new_table
+
+if TYPE_CHECKING:
+    import torch
 
 MAX_MEMBERS, MAX_SECONDS = 10_000, 3_600
 
@@ -49,7 +52,7 @@ class Bench(Configured, Verbosity):
             raise InputError(f"seconds is {self.seconds:g} (must be more than 0 and at most {MAX_SECONDS:,})")
         device, news = choose_device(self.device), self.news()
         if self.profile:
-            return self._show_profile(news)
+            return self._show_profile(device, news)
         before = None if self.against is None else self._earlier(self.against)
         with progress_shown("measuring", news) as watch:
             found = bench(self.config, device, members=self.members, seconds=self.seconds, watch=watch)
@@ -84,11 +87,12 @@ class Bench(Configured, Verbosity):
         from lengthwise.runs.costs import SLOWER
 
         console = Console(highlight=False, stderr=self.json)
-        table = new_table("of the ceiling", "before", "now", "ratio")
         ratios = {name: now[name] / share for name, share in before.items() if name in now}
-        for name, ratio in ratios.items():
-            table.add_row(name, f"{100 * before[name]:.3g} %", f"{100 * now[name]:.3g} %", f"{ratio:.2f}")
-        console.print(table)
+        rows = [
+            (name, f"{100 * before[name]:.3g} %", f"{100 * now[name]:.3g} %", f"{ratio:.2f}")
+            for name, ratio in ratios.items()
+        ]
+        console.print(new_table("of the ceiling", "before", "now", "ratio", rows=rows))
         slower = [name for name, ratio in ratios.items() if ratio < SLOWER]
         console.print(f"slower than {self.against}: {', '.join(slower) or 'nothing'}", soft_wrap=True)
         if slower:
@@ -117,14 +121,13 @@ class Bench(Configured, Verbosity):
             soft_wrap=True,
         )
 
-    def _show_profile(self, news: Console) -> None:
+    def _show_profile(self, device: "torch.device", news: Console) -> None:
         from lengthwise.runs.costs import profile_steps
-        from lengthwise.runs.machine import choose_device
 
         configs = [self.config.changed(seed=self.config.seed + k) for k in range(self.members)]
         with progress_shown("measuring", news) as watch:
             watch(0, 1)
-            rows = profile_steps(configs, choose_device(self.device))
+            rows = profile_steps(configs, device)
         if self.json:
             return print(json.dumps([{"name": n, "microseconds": t, "calls": c} for n, t, c in rows], indent=2))
         total = sum(t for _, t, _ in rows)

@@ -55,19 +55,14 @@ class Demo(Verbosity):
 
 def demo_table(rows: "Sequence[tuple[RunConfig, list[Verdict]]]") -> Table:
     lengths = [str(verdict.prediction.domain)[1:] for verdict in rows[0][1]]
-    columns = [f"{n} digit{'s' if n != '1' else ''}" for n in lengths]
-    table = new_table(
-        "positions", "task", *columns, "verdict", "theory", title="Table 1 of the paper, in miniature"
-    )
+    digits = [f"{n} digit{'s' if n != '1' else ''}" for n in lengths]
+    columns = ("positions", "task", *digits, "verdict", "theory")
+    table = new_table(*columns, title="Table 1 of the paper, in miniature")
     for config, verdicts in rows:
-        word = row_verdict(verdicts)
-        table.add_row(
-            FAMILIES[config.encoding],
-            config.task,
-            *(f"{percent(v.accuracy.share)} ({percent(v.expected, EXACT)})" for v in verdicts),
-            f"[{STYLES[word]}]{word}[/]" if word else "–",
-            MARKS[verdicts[-1].prediction.generalizes],
-        )
+        shares = (f"{percent(v.accuracy.share)} ({percent(v.expected, EXACT)})" for v in verdicts)
+        word, mark = row_verdict(verdicts), MARKS[verdicts[-1].prediction.generalizes]
+        shown = f"[{STYLES[word]}]{word}[/]" if word else "–"
+        table.add_row(FAMILIES[config.encoding], config.task, *shares, shown, mark)
     return table
 
 

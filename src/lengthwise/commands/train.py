@@ -14,6 +14,7 @@ from lengthwise.arithmetic import OPERATIONS
 from lengthwise.progress import Verbosity, progress_shown
 from lengthwise.recipes import configure
 from lengthwise.records.files import json_text
+from lengthwise.records.folder import RunFolder
 from lengthwise.runs.config import RunConfig
 
 DEFAULT_NAME = "(default: made from task, domain, encoding and seed)"
@@ -73,7 +74,6 @@ class Train(Configured, Verbosity):
     """Print the verdicts as JSON."""
 
     def run(self) -> None:
-        from lengthwise.records.folder import RunFolder
         from lengthwise.runs.launch import Job, train_jobs
 
         if self.print_config:
@@ -83,29 +83,23 @@ class Train(Configured, Verbosity):
             return self._show_costs(news)
         folder = RunFolder(self.out / self.config.folder_name(self.name))
         train_jobs([Job(self.config, folder)], device=self.device, mirror=self.mirror, console=news)
-        return self._show_verdicts(folder.path)
+        return self._show_verdicts(folder)
 
-    def _show_verdicts(self, path: Path) -> None:
+    def _show_verdicts(self, folder: RunFolder) -> None:
         from lengthwise.records.view import RunView
         from lengthwise.report.run_tables import show_verdicts, verdict_json
+        from lengthwise.runs.costs import counts_text
 
-        rows = RunView.of(path).verdicts()
+        rows = RunView(folder).verdicts()
         if self.json:
-            return print(json.dumps({"run": str(path), "rows": [verdict_json(row) for row in rows]}, indent=2))
+            content = {"run": str(folder.path), "rows": [verdict_json(row) for row in rows]}
+            return print(json.dumps(content, indent=2))
         config, console = self.config, Console(highlight=False)
         title = f"{config.task} trained on {config.train}, {config.encoding}"
         show_verdicts(console, rows, config.spec.task, title)
-        if self.config.data.samples is not None:
-            self._show_samples(path, console)
-        return console.print(f"Run folder: {path}", soft_wrap=True)
-
-    def _show_samples(self, path: Path, console: Console) -> None:
-        from lengthwise.records.files import read_json
-        from lengthwise.runs.costs import counts_text
-
-        # Runs of earlier versions do not record it.
-        if "samples" in (status := read_json(path / "status.json")):
-            console.print(f"Trained on a fixed set: {counts_text(status['samples'])}")
+        if samples := folder.costs().get("samples"):
+            console.print(f"Trained on a fixed set: {counts_text(samples)}")
+        return console.print(f"Run folder: {folder.path}", soft_wrap=True)
 
     def _show_costs(self, news: Console) -> None:
         from lengthwise.runs.costs import costs, costs_text

@@ -83,16 +83,11 @@ def build(
     first = configs[0]
     assert all(stack_key(config) == stack_key(first) for config in configs), "members of a stack differ"
     layout = evaluation_layout(first)
-    needed = positions_needed(first, layout)
-    weights = FLOAT * parameter_count(first.model, len(layout.vocabulary), position_rows(first, needed))
+    needed, rows = positions(first, layout)
+    weights = FLOAT * parameter_count(first.model, len(layout.vocabulary), rows)
     refuse_beyond({SMALLER_MODEL: len(configs) * weights}, device, len(configs))
-    model = GPT(
-        first.model,
-        first.encoding,
-        len(layout.vocabulary),
-        position_rows(first, needed),
-        [derive(config.seed, "initialisation") for config in configs],
-    )
+    seeds = [derive(config.seed, "initialisation") for config in configs]
+    model = GPT(first.model, first.encoding, len(layout.vocabulary), rows, seeds)
     model.encoding.check(needed)
     names = [config.name for config in configs] if names is None else names
     log.info("%s: %d x %s parameters on %s", names[0], len(configs), f"{model.parameter_count():,}", device)
@@ -113,8 +108,7 @@ def check_memory(configs: Sequence[RunConfig], device: torch.device) -> None:
     """Refuse to train what cannot fit, before anything is built."""
     first = configs[0]
     layout = evaluation_layout(first)
-    rows = position_rows(first, positions_needed(first, layout))
-    parameters = parameter_count(first.model, len(layout.vocabulary), rows)
+    parameters = parameter_count(first.model, len(layout.vocabulary), positions(first, layout)[1])
     tokens = row_length(training_layout(first, layout), first.data)
     refuse_beyond(training_memory(first, parameters, tokens, len(configs), device), device, len(configs))
 
@@ -136,7 +130,7 @@ def training_steps(stack: Stack, *, plain: bool = False) -> Steps:
 def training_data(stack: Stack, rows: int) -> TrainingData:
     config = stack.config
     layout = training_layout(config, stack.layout)
-    there = position_rows(config, positions_needed(config, stack.layout))
+    _, there = positions(config, stack.layout)
     needed = _positions_of(config, layout, row_length(layout, config.data))
     return TrainingData(
         [Stream(c.seed, c.spec.train) for c in stack.configs],
@@ -189,20 +183,17 @@ def _training_widths(config: RunConfig) -> tuple[int, int]:
     return domain.length, domain.answer_digits(task)
 
 
-def positions_needed(config: RunConfig, layout: Layout) -> int:
-    """How many positions the longest sequence takes up, in evaluation or in training."""
+def positions(config: RunConfig, layout: Layout) -> tuple[int, int]:
+    """How many positions the longest sequence takes up, in evaluation or in training, and how many there are: as
+    configured, or what the encoding takes by default."""
     longest = max(layout.length, row_length(training_layout(config, layout), config.data))
-    return _positions_of(config, layout, longest)
+    needed = _positions_of(config, layout, longest)
+    return needed, config.model.context or find_encoding(config.encoding).default_rows(needed)
 
 
 def _positions_of(config: RunConfig, layout: Layout, tokens: int) -> int:
     digits = max(layout.operand_width, layout.answer_width)
     return find_encoding(config.encoding).needs(tokens, digits)
-
-
-def position_rows(config: RunConfig, needed: int) -> int:
-    """Positions there are: as configured, or what the encoding takes by default."""
-    return config.model.context or find_encoding(config.encoding).default_rows(needed)
 
 
 def stack_key(config: RunConfig) -> str:

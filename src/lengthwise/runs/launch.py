@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -129,9 +129,13 @@ def train_jobs(
             console.print(news, soft_wrap=True, markup=False)
         for members in stacks(unfinished) if module is None else [[job] for job in unfinished]:
             with failures_recorded(members), memory_errors_explained(len(members)), ExitStack() as opened:
-                with new_folders_removed_on_error(job for job in members if job in new):
+                try:
                     mirrors = [mirror_into(mirror, job.folder, opened) for job in members]
                     run = StackRun(members, where, mirrors, console, module)
+                except InputError:  # what cannot even be built leaves no folder behind
+                    for job in (job for job in members if job in new):
+                        shutil.rmtree(job.folder.path)
+                    raise
                 run.to_the_end()
     return [job.folder for job in jobs]
 
@@ -180,17 +184,6 @@ def stops_recorded(jobs: Sequence[Job]) -> Iterator[None]:
         for job in jobs:
             if job.folder.path.exists() and job.folder.status() == "running":
                 job.folder.set_status("stopped", step=job.place[0])
-        raise
-
-
-@contextmanager
-def new_folders_removed_on_error(jobs: Iterable[Job]) -> Iterator[None]:
-    """What cannot even be built leaves no folder behind."""
-    try:
-        yield
-    except InputError:
-        for job in jobs:
-            shutil.rmtree(job.folder.path)
         raise
 
 

@@ -1,0 +1,115 @@
+"""Verbs that write files for others: report, export and data."""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from lengthwise.errors import InputError
+from lengthwise.records.files import refuse_used_folder
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """Write one HTML page that shows what was asked, predicted and measured. It opens offline.
+
+    Example: lengthwise report runs --out report.html
+    """
+
+    runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN")] = ()
+    """Run folders, folders that hold some, or models that come with the package."""
+    out: Path = Path("report.html")
+    """The file to write, or a pipe or device to write into."""
+    json: bool = False
+    """Print what was written as JSON."""
+
+    def run(self) -> None:
+        from lengthwise.report.page import Report as Page
+        from lengthwise.shipped import model_path
+
+        report = Page.of([model_path(run) for run in self.runs])
+        report.write(self.out)
+        if self.json:
+            content = {
+                "report": str(self.out),
+                "runs": [run.label for run in report.runs],
+                "unfinished": {run.label: run.standing for run in report.unfinished},
+                "left_out": report.left_out,
+                "verdicts": report.counts,
+            }
+            return print(json.dumps(content, indent=2))
+        for name, why in report.left_out.items():
+            print(f"left out {name}: {why}")
+        return print(f"{self.out}: {report.summary}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export:
+    """Write a trained run as a Hugging Face folder: weights, tokenizer, generation config and model card.
+
+    AutoModelForCausalLM loads it; `lengthwise evaluate --hf` measures it again.
+
+    Example: lengthwise export runs/add-D4-learned-s1 --to huggingface exported/addition
+    """
+
+    run_folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """A run folder, or a model that comes with the package."""
+    folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
+    """Folder to write: a new or an empty one."""
+    to: Literal["huggingface"] = "huggingface"
+    """Whose format."""
+
+    def run(self) -> None:
+        from lengthwise.interop.huggingface import export
+        from lengthwise.runs.load import load
+
+        refuse_used_folder(self.folder)
+        architecture = export(load(self.run_folder, device="cpu"), self.folder)
+        print(f"{self.folder}: {architecture}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data:
+    """Write problems with their answers as text, JSON lines or Parquet, and a card beside them.
+
+    Example: lengthwise data add D4 -n 100000 --operand-width 20 --out train.txt
+    """
+
+    task: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TASK")]
+    """Operation and modulus: add, mul, sub, add%101, mul%150."""
+    domain: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DOMAIN")]
+    """Where problems come from: D4, B4, 40x2, D4+D5, D1..4."""
+    number: Annotated[int, tyro.conf.arg(aliases=["-n"], metavar="N")] = 1000
+    """Number of problems."""
+    layout: str = "padded"
+    """How a problem is written: padded (the paper's), aligned, descending, reversed, level, plain,
+    scratchpad."""
+    format: Literal["text", "jsonl", "parquet"] = "text"
+    """A line, an object or a row for each problem."""
+    side: Literal["train", "test"] = "train"
+    """train: no problem that is reserved for tests; test: those alone."""
+    sampling: Literal["uniform", "paper", "balanced", "chains"] = "uniform"
+    """How problems are drawn, as in training."""
+    base: int = 10
+    """Number base, 2 to 36."""
+    seed: int = 0
+    """Problem k follows from the seed and k alone."""
+    operand_width: Annotated[
+        int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: the longest)")
+    ] = None
+    """Digits an operand is padded to."""
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: print)")] = None
+    """File to write; FILE.md is its card."""
+
+    def run(self) -> None:
+        from lengthwise.interop.data import DataSet, write, write_lines
+
+        data = DataSet(**{name: getattr(self, name) for name in DataSet.model_fields})
+        if self.out is not None:
+            return write(data, self.format, self.out)
+        if self.format == "parquet":
+            raise InputError("--format parquet requires --out FILE")
+        return write_lines(data, self.format, sys.stdout)

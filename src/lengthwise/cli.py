@@ -67,7 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stderr.close()
     except OSError as error:
         # A folder that may not be read, a name that is too long: what a path is for is known where it is used.
-        print(f"error: {one_line(_reason(error))}", file=sys.stderr)
+        where = "" if error.filename is None else f" {error.filename}"
+        print(f"error: {one_line(f'cannot use{where}: {error.strerror or error}')}", file=sys.stderr)
         sys.exit(2)
 
 
@@ -76,11 +77,6 @@ def _stop_on_signals() -> None:
     request to end, as a cluster's scheduler sends it."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
-
-
-def _reason(error: OSError) -> str:
-    where = "" if error.filename is None else f" {error.filename}"
-    return f"cannot use{where}: {error.strerror or error}"
 
 
 def overview() -> str:

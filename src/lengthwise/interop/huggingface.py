@@ -227,8 +227,8 @@ def _own(stack: Stack, weights: Mapping[str, Tensor], encoding: str, numbering: 
 
 
 def _common(stack: Stack) -> dict[str, Any]:
-    tied = {"tie_word_embeddings": stack.config.model.tied}
-    return {"vocab_size": len(stack.layout.vocabulary), **tied, **_symbols(stack)}
+    vocabulary, tied = stack.layout.vocabulary, stack.config.model.tied
+    return {"vocab_size": len(vocabulary), "tie_word_embeddings": tied, **_symbols(stack)}
 
 
 def _symbols(stack: Stack) -> dict[str, int]:

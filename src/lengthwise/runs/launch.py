@@ -79,33 +79,25 @@ class Job:
         return place(self.folder.checkpoint_path)
 
 
-def train(
-    config: RunConfig | Sequence[RunConfig],
-    out: Path | str = "runs",
+def train(config: RunConfig | Sequence[RunConfig], out: Path | str = "runs", **options: Any) -> list[RunFolder]:
+    """Train runs, each into its folder under `out`, with options as `train_jobs` has them."""
+    configs = [config] if isinstance(config, RunConfig) else list(config)
+    jobs = [Job(c, RunFolder(Path(out) / c.name)) for c in dict.fromkeys(configs)]
+    return train_jobs(jobs, **options)
+
+
+def train_jobs(
+    jobs: Sequence[Job],
     *,
     device: str = "auto",
     mirror: str | None = None,
     console: Console | None = None,
     module: Module | None = None,
 ) -> list[RunFolder]:
-    """Train runs, each into its folder under `out`. Finished ones are left alone, interrupted ones resume.
+    """Train runs, each into the folder that its job names. Finished ones are left alone, interrupted ones resume.
 
     A `module` of one's own trains in place of the config's model (docs/extend.md).
     """
-    configs = [config] if isinstance(config, RunConfig) else list(config)
-    jobs = [Job(c, RunFolder(Path(out) / c.name)) for c in dict.fromkeys(configs)]
-    return train_jobs(jobs, device=device, mirror=mirror, console=console, module=module)
-
-
-def train_jobs(
-    jobs: Sequence[Job],
-    *,
-    device: str,
-    mirror: str | None = None,
-    console: Console | None = None,
-    module: Module | None = None,
-) -> list[RunFolder]:
-    """Train runs, each into the folder that its job names."""
     where = choose_device(device)
     if mirror is not None and mirror not in MIRRORS:
         raise InputError(f"unknown mirror {mirror!r} (choose from {', '.join(MIRRORS)})")

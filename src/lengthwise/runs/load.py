@@ -2,11 +2,9 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-
-from torch import Tensor
 
 from lengthwise.arithmetic import Domain, Task, digit_count, in_base, pair_length
 from lengthwise.errors import InputError
@@ -89,16 +87,13 @@ class Run:
             from_ints(list(numbers), width, base).to(self.stack.device)[None]
             for numbers in zip(*pairs, strict=True)
         )
-        (answers,) = decode_from(self.stack, (a, b), self._expected(pairs))
-        read = (self.stack.layout.read_answer(ids) for ids in answers)
-        return [self.compare(x, y, answer) for (x, y), answer in zip(pairs, read, strict=True)]
-
-    def _expected(self, pairs: Sequence[tuple[int, int]]) -> Tensor:
-        """Digits [1, N, A] that the model probably answers: what theory predicts, or the truth."""
-        width, base = self.stack.layout.answer_width, self.config.base
-        compared = [self.compare(a, b, 0) for a, b in pairs]
-        expected = [answer.truth if answer.predicted is None else answer.predicted for answer in compared]
-        return from_ints(expected, width, base).to(self.stack.device)[None]
+        # Its answers are probably what theory predicts, or the truth.
+        known = [self.compare(*pair, 0) for pair in pairs]
+        expected = [one.truth if one.predicted is None else one.predicted for one in known]
+        digits = from_ints(expected, self.stack.layout.answer_width, base).to(self.stack.device)[None]
+        (answers,) = decode_from(self.stack, (a, b), digits)
+        read = map(self.stack.layout.read_answer, answers)
+        return [replace(one, answered=answer) for one, answer in zip(known, read, strict=True)]
 
     def check_answers(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Refuse problems whose answers the run has no room for."""
@@ -123,7 +118,11 @@ class Run:
 def load(path: os.PathLike[str] | str, *, device: str = "auto", module: Module | None = None) -> Run:
     """The model of a run folder, from its last checkpoint, or a shipped one by its name. A run with a module of
     one's own is loaded with what made that."""
-    folder = _find_run(Path(path))
+    found = model_path(Path(path))
+    if not found.exists():
+        names = ", ".join(shipped_models())
+        raise InputError(f"{path} is neither a run folder nor a shipped model (choose from {names})")
+    folder = RunFolder.existing(found)
     config = read_config(folder.config(), f"{folder.path}/config.json")
     checkpoint = folder.checkpoint_path
     if not has_checkpoint(checkpoint):
@@ -148,11 +147,3 @@ def own_module(folder: RunFolder) -> str | None:
     """The name of what made it; None where the model is the config's."""
     facts = folder.environment()
     return facts.get(OWN_MODULE) if isinstance(facts, dict) else None
-
-
-def _find_run(path: Path) -> RunFolder:
-    found = model_path(path)
-    if not found.exists():
-        names = ", ".join(shipped_models())
-        raise InputError(f"{path} is neither a run folder nor a shipped model (choose from {names})")
-    return RunFolder.existing(found)

@@ -17,9 +17,9 @@ from lengthwise.model.layers import Noise, drop
 VOCABULARY = 16
 
 
-def build(seeds=(1, 2, 3), rows=12, *, size="nano", compute_dtype=None, **changes):
+def build(seeds=(1, 2, 3), rows=12, *, size="nano", **changes):
     config = ModelConfig.named(size, **{"tied": True, "position_std": None, **changes})
-    return GPT(config, "learned", VOCABULARY, rows, seeds, compute_dtype=compute_dtype).eval()
+    return GPT(config, "learned", VOCABULARY, rows, seeds).eval()
 
 
 def batch(members, tokens=12, size=5):
@@ -204,14 +204,6 @@ def test_dropout_is_at_nanogpts_four_places(monkeypatch):
     model(*batch(3), noise=noise([0.25] * 3))
     activations, weights = (3, 5, 12, 48), (3, 5, 3, 12, 12)
     assert shapes == [activations, *[weights, activations, activations] * 3]
-
-
-def test_a_cpu_refuses_bfloat16():
-    model = build(compute_dtype=torch.bfloat16)
-    with pytest.raises(InputError, match=r"bfloat16 is not supported on a CPU \(choose torch\.float32\)"):
-        model(*batch(3))
-    with pytest.raises(InputError, match="bfloat16"):
-        model.cache(batch=5, length=12)
 
 
 def test_weights_and_logits_are_float32():

@@ -29,7 +29,6 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional
 
-from lengthwise.errors import InputError
 from lengthwise.model.attention import (
     AttentionHeads,
     Cache,
@@ -108,22 +107,14 @@ class GPT(nn.Module):
     """One member per seed. A member's initial weights depend on its own seed alone.
 
     `positions_count` is how many positions the run's sequences need; `config.context` asks for more rows.
-    `compute_dtype` is that of the matrix products: bfloat16 on CUDA and float32 elsewhere, unless given.
     """
 
     def __init__(
-        self,
-        config: ModelConfig,
-        encoding: str,
-        vocabulary: int,
-        positions_count: int,
-        seeds: Sequence[int],
-        *,
-        compute_dtype: torch.dtype | None = None,
+        self, config: ModelConfig, encoding: str, vocabulary: int, positions_count: int, seeds: Sequence[int]
     ) -> None:
         super().__init__()
         check_encoding(config, encoding)
-        self.config, self.members, self._requested_dtype = config, len(seeds), compute_dtype
+        self.config, self.members = config, len(seeds)
         init = Initializer(seeds)
         self.tokens = Embedding(init, vocabulary, config.width, std=config.embedding_std)
         self.blocks = nn.ModuleList(Block(config, init) for _ in range(config.layers))
@@ -205,15 +196,9 @@ class GPT(nn.Module):
 
     @property
     def compute_dtype(self) -> torch.dtype:
-        """The dtype of matrix products where the model now is."""
-        if self._requested_dtype is None:
-            return torch.bfloat16 if self.device.type == "cuda" else torch.float32
-        # Some CPUs announce bfloat16 instructions that kill the process.
-        if self.device.type == "cpu" and self._requested_dtype != torch.float32:
-            raise InputError(
-                f"compute dtype {self._requested_dtype} is not supported on a CPU (choose torch.float32)"
-            )
-        return self._requested_dtype
+        """The dtype of matrix products where the model now is. Some CPUs announce bfloat16 instructions that kill
+        the process."""
+        return torch.bfloat16 if self.device.type == "cuda" else torch.float32
 
     def cache(self, batch: int, length: int) -> Cache:
         """An empty cache for `batch` sequences per member of up to `length` tokens."""

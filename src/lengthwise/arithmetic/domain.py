@@ -227,17 +227,12 @@ class Domain:
 
     @cached_property
     def size(self) -> int:
-        """How many distinct pairs the mixture holds (a part inside another counts once)."""
-        return sum(part.size for place, part in enumerate(self.parts) if not self._inside_another(place))
-
-    def _inside_another(self, own: int) -> bool:
-        """Two parts share all pairs of one of them, or none. Of equal ones the first counts."""
-        part = self.parts[own]
-        return any(
-            part.is_inside(other) and (place < own or not other.is_inside(part))
-            for place, other in enumerate(self.parts)
-            if place != own
-        )
+        """How many distinct pairs the mixture holds: two parts share all pairs of one of them, or none."""
+        outer: list[Part] = []
+        for part in sorted(self.parts, key=lambda part: part.size, reverse=True):
+            if not any(part.is_inside(other) for other in outer):
+                outer.append(part)
+        return sum(part.size for part in outer)
 
     def __contains__(self, pair: tuple[int, int]) -> bool:
         return any(pair in part for part in self.parts)

@@ -23,8 +23,9 @@ from lengthwise.arithmetic import Task, digit_count
 from lengthwise.arithmetic.domain import MAX_LENGTH
 from lengthwise.errors import InputError
 
-_FORM = re.compile(r"(?P<kind>truth|local|truncated|windowed|leading|folded)(?::(?P<size>\d+))?", re.ASCII)
-_WITHOUT_SIZE = ("truth", "local")
+_FORM = re.compile(
+    r"(?P<whole>truth|local)|(?P<kind>truncated|windowed|leading|folded):(?P<size>0*[1-9]\d*)", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +48,13 @@ class Hypothesis:
     @classmethod
     def parse(cls, text: str) -> Self:
         match = _FORM.fullmatch(text.strip())
-        sized = match is not None and (match["kind"] in _WITHOUT_SIZE) == (match["size"] is None)
-        size = None if match is None or match["size"] is None else int(match["size"])
-        if match is None or not sized or size == 0:
+        if match is None:
             known = "truth, local, truncated:4, windowed:5, leading:4, folded:4"
             raise InputError(f"unknown hypothesis {text!r} (choose from {known})")
-        if size is not None and size > MAX_LENGTH:
+        if match["whole"]:
+            return cls(match["whole"])
+        size = int(match["size"])
+        if size > MAX_LENGTH:
             raise InputError(f"size {size} in {match['kind']} is out of range (1 to {MAX_LENGTH})")
         return cls(match["kind"], size)
 

@@ -196,8 +196,7 @@ class Trainer:
 
     def steps_taken(self) -> list[int]:
         """How many steps have changed each member."""
-        ends = (self._end(k) for k in range(self.model.members))
-        return [min(self.progress.step, end) for end in ends]
+        return [min(self.progress.step, self._end(k)) for k in range(self.model.members)]
 
     def _reached(self, accuracies: Sequence[float]) -> bool:
         """Whether training stops here; the schedule wsd only starts the cool-down of those that have learned."""
@@ -206,9 +205,8 @@ class Trainer:
         learned = [accuracy >= self.config.target for accuracy in accuracies]
         if self.config.schedule != "wsd":
             return all(learned)
-        for k, done in enumerate(learned):
-            if done and self.progress.learned_at[k] is None:
-                self.progress.learned_at[k] = self.progress.step
+        known = zip(learned, self.progress.learned_at, strict=True)
+        self.progress.learned_at = [self.progress.step if now and at is None else at for now, at in known]
         return False
 
     def _advance(self) -> None:

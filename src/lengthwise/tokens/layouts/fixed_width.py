@@ -119,7 +119,8 @@ class ScratchpadSteps:
         largest = columns.largest(operand_width, base)
         self.base, self.sums, self.count = base, columns.sums, columns.count(operand_width)
         self.sum_width = digit_count(largest, base)
-        self.carry_width = digit_count(_largest_carry(largest, base), base)
+        # The largest carry is the first c that (largest + c) // base does not exceed.
+        self.carry_width = digit_count((largest - 1) // (base - 1), base)
 
     def __call__(self, a: Tensor, b: Tensor) -> Tensor:
         sums = self.sums(a, b)[..., : self.count].long()
@@ -136,12 +137,5 @@ class ScratchpadSteps:
     def places(self) -> list[Place]:
         """A digit of the chain has the significance of its column."""
         numbers = [SUM] * self.sum_width + [CARRY] * self.carry_width
-        kinds = enumerate(numbers * self.count)
-        return [Place(which, source // len(numbers) + 1, source) for source, which in kinds]
-
-
-def _largest_carry(largest_sum: int, base: int) -> int:
-    carry = 0
-    while (after := (largest_sum + carry) // base) > carry:
-        carry = after
-    return carry
+        every = enumerate(numbers * self.count)
+        return [Place(which, source // len(numbers) + 1, source) for source, which in every]

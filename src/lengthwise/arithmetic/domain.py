@@ -156,8 +156,8 @@ class Part:
 
     def is_inside(self, other: "Part") -> bool:
         """Whether the other part holds all its pairs; if neither is inside the other, they share none."""
-        # No rectangle of a part lies across two of another part, so its corners tell.
-        return self.base == other.base and all(
+        # All pairs of a part have its length; and no rectangle lies across two of another part, so corners tell.
+        return (self.base, self.length) == (other.base, other.length) and all(
             (rows[0], columns[0]) in other and (rows[-1], columns[-1]) in other
             for rows, columns in self.rectangles
         )

@@ -205,8 +205,9 @@ class Trainer:
         learned = [accuracy >= self.config.target for accuracy in accuracies]
         if self.config.schedule != "wsd":
             return all(learned)
-        known = zip(learned, self.progress.learned_at, strict=True)
-        self.progress.learned_at = [self.progress.step if now and at is None else at for now, at in known]
+        for k, done in enumerate(learned):
+            if done and self.progress.learned_at[k] is None:
+                self.progress.learned_at[k] = self.progress.step
         return False
 
     def _advance(self) -> None:

@@ -195,12 +195,13 @@ def sweep(
     Options are those of the verb: `workers`, `retries` and so on say how it is done `on` an engine, all others are
     of the runs: `sweep("add", vary={"seed": range(10)}, train="D4", size="nano", steps=200)`.
     """
-    from lengthwise.commands.sweep import ScaleOut, swept
+    from lengthwise.commands.sweep import ScaleOut
     from lengthwise.recipes.configure import grid
 
     ways = {field.name for field in fields(ScaleOut)}
     scale_out = ScaleOut(on=on, **{name: own for name, own in options.items() if name in ways})
     shared = {name: own for name, own in options.items() if name not in ways}
     runs = grid({"task": task, **shared}, vary)
-    folders, _ = swept(runs, Path(out), scale_out, device, Console(highlight=False))
+    where = {"device": device, "console": Console(highlight=False)}
+    folders, _ = scale_out.train(runs, Path(out), Path(out) / "logs", **where)
     return [Run(folder.path, device) for folder in folders]

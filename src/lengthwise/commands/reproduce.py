@@ -108,20 +108,13 @@ def reproduce(
 ) -> list[RunFolder]:
     """Train what is not trained yet of a recipe's runs, by their names. OUT/NAME.json notes the runs, the seconds
     that training them took, and what was `asked`: scale, preset and number of seeds."""
-    from lengthwise.runs.launch import Job, train_jobs
-
-    jobs = [Job(config, RunFolder(out / "runs" / run)) for run, config in runs.items()]
-    unfinished = any(job.folder.status() != "done" for job in jobs)
-    start = time.time()
+    folders = [RunFolder(out / "runs" / run) for run in runs]
+    unfinished, start = any(folder.status() != "done" for folder in folders), time.time()
     try:
-        if scale_out.on is None:
-            train_jobs(jobs, device=device, console=console)
-        else:
-            scale_out.train(jobs, out / "logs", device=device, console=console)
-        return [job.folder for job in jobs]
+        return scale_out.train(runs, out / "runs", out / "logs", device=device, console=console)[0]
     finally:
         span = [[round(start, 1), round(time.time(), 1)]] if unfinished else []
-        _note(name, [job.folder for job in jobs], out, asked, span)
+        _note(name, folders, out, asked, span)
 
 
 def _note(

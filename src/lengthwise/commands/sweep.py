@@ -18,7 +18,6 @@ from lengthwise.records.folder import RunFolder
 
 if TYPE_CHECKING:
     from lengthwise.runs.config import RunConfig
-    from lengthwise.runs.launch import Job
     from lengthwise.runs.sweep import Engine, Failures
 
 ENGINES, DEVICES = ("local", "ray", "slurm"), ("auto", "cpu", "cuda")
@@ -45,17 +44,23 @@ class ScaleOut:
     slurm: tuple[str, ...] = ()
     """Parameters of SLURM jobs: partition=gpu time=240 (minutes) mem=16GB."""
 
-    def train(self, jobs: "Sequence[Job]", logs: Path, *, device: str, console: Console) -> "Failures":
-        """Bring runs to their end; what failed, and why, is printed and returned."""
+    def train(
+        self, runs: Rows, out: Path, logs: Path, *, device: str, console: Console
+    ) -> "tuple[list[RunFolder], Failures]":
+        """Bring runs to their end, in folders of their names; what failed, and why, is printed and returned."""
+        from lengthwise.runs.launch import Job, train_jobs
         from lengthwise.runs.sweep import sweep_jobs
 
+        jobs = [Job(config, RunFolder(out / name)) for name, config in runs.items()]
+        if self.on is None:
+            return train_jobs(jobs, device=device, console=console), {}
         engine = self.engine(device, logs)
         failures = sweep_jobs(jobs, engine, device=device, stack=self.stack, console=console)
         if failures:
             console.print(f"{len(failures)} of {len(jobs)} runs failed:", soft_wrap=True)
         for path, reason in failures.items():
             console.print(f"  {Path(path).name}: {reason}", markup=False, soft_wrap=True)
-        return failures
+        return [job.folder for job in jobs], failures
 
     def engine(self, device: str, logs: Path) -> "Engine":
         self._check(device)
@@ -144,7 +149,8 @@ class Sweep(Configured):
 
     def run(self) -> None:
         console = Console(highlight=False, stderr=self.json)
-        folders, failures = swept(self._runs(), self.out, self.scale_out, self.device, console)
+        where = {"device": self.device, "console": console}
+        folders, failures = self.scale_out.train(self._runs(), self.out, self.out / "logs", **where)
         self._show(folders, console)
         if failures:
             sys.exit(1)
@@ -165,14 +171,3 @@ class Sweep(Configured):
             return print(json.dumps([row_json(view) for view in views], indent=2))
         console.print(row_table(views))
         return console.print(f"Run folders: {self.out}; lengthwise report {self.out} shows them", soft_wrap=True)
-
-
-def swept(
-    runs: Rows, out: Path, scale_out: ScaleOut, device: str, console: Console
-) -> "tuple[list[RunFolder], Failures]":
-    """Runs trained into folders of their names, and what failed of them."""
-    from lengthwise.runs.launch import Job
-
-    jobs = [Job(config, RunFolder(out / name)) for name, config in runs.items()]
-    failures = scale_out.train(jobs, out / "logs", device=device, console=console)
-    return [job.folder for job in jobs], failures

@@ -9,7 +9,7 @@ after the other. A folder's config.json says under `lengthwise` which run it was
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from operator import attrgetter
@@ -195,13 +195,13 @@ def _gpt_neox(stack: Stack, weights: Mapping[str, Tensor]) -> Any:
     if hasattr(model, "embed_out"):  # before transformers 5
         names["head"] = "embed_out"
 
-    def by_head(name: str, value: Tensor) -> Tensor:
-        """There the queries, keys and values of a head stand side by side."""
-        if ".qkv." not in name:
-            return value
-        return value.unflatten(-1, (3, config.heads, -1)).transpose(-3, -2).flatten(-3)
-
-    return _filled(model, weights, names, by_head)
+    # There the queries, keys and values of a head stand side by side.
+    by_head = {
+        name: value.unflatten(-1, (3, config.heads, -1)).transpose(-3, -2).flatten(-3)
+        for name, value in weights.items()
+        if ".qkv." in name
+    }
+    return _filled(model, {**weights, **by_head}, names)
 
 
 def _own(stack: Stack, weights: Mapping[str, Tensor], encoding: str, numbering: str | list[int]) -> Any:
@@ -241,23 +241,17 @@ def _symbols(stack: Stack) -> dict[str, int]:
 
 
 @torch.no_grad()
-def _filled(
-    model: nn.Module,
-    weights: Mapping[str, Tensor],
-    names: Mapping[str, str],
-    change: Callable[[str, Tensor], Tensor] = lambda name, value: value,
-) -> nn.Module:
+def _filled(model: nn.Module, weights: Mapping[str, Tensor], names: Mapping[str, str]) -> nn.Module:
     """A model with these weights, under the names that it has for them; biases that we do not have are 0."""
     for parameter in model.parameters():
         parameter.zero_()
     for name, value in weights.items():
-        place = _renamed(name, names)
-        module, _, kind = place.rpartition(".")
+        module, _, kind = _renamed(name, names).rpartition(".")
         owner = model.get_submodule(module)
         # Ours are [in, out].
         is_transposed = isinstance(owner, nn.Linear) and kind == "weight"
-        target, given = getattr(owner, kind), change(name, value)
-        target.copy_((given.T if is_transposed else given).reshape(target.shape))
+        target = getattr(owner, kind)
+        target.copy_((value.T if is_transposed else value).reshape(target.shape))
     return model.eval()
 
 

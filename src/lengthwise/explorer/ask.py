@@ -18,8 +18,7 @@ from torch.nn import functional
 
 from lengthwise.arithmetic import in_base
 from lengthwise.evaluation.anatomy import sharpest, watch
-from lengthwise.evaluation.decode import Reading, after_prompt, answer_tokens, decode, prepare, write
-from lengthwise.evaluation.measure import right_answers
+from lengthwise.evaluation.decode import Reading, decode_from, prepare, write
 from lengthwise.explorer.queries import (
     ANSWER_SECONDS,
     LEAST_ATTENTION,
@@ -281,23 +280,15 @@ def _variants(problem: AskedProblem, name: str, place: int, most: int) -> list[t
 
 
 def _answers(run: Run, pairs: list[tuple[int, int]]) -> Iterator[list[list[int]]]:
-    for start in range(0, len(pairs), ASKED_AT_ONCE):
-        yield _written(run, pairs[start : start + ASKED_AT_ONCE]).tolist()
-
-
-def _written(run: Run, pairs: list[tuple[int, int]]) -> Tensor:
-    """[N, S] One pass shows which answers are the truth; only others are written token by token."""
-    stack, base, layout = run.stack, run.config.base, run.stack.layout
-    a, b = (from_ints(list(numbers), layout.operand_width, base)[None] for numbers in zip(*pairs, strict=True))
+    """Of some problems after others, what the model writes: soon where that is the truth."""
+    layout, base = run.stack.layout, run.config.base
     # Where there is no room for the truth, a part of it is as good a guess as any.
     room = base**layout.answer_width
-    guess = from_ints([run.config.spec.task(*pair) % room for pair in pairs], layout.answer_width, base)[None]
-    wrong = ~right_answers(stack, (a, b), guess)[0]
-    guessed = layout.encode(a, b, guess).spread()
-    answers = after_prompt(guessed.ids, guessed.prompt_length, answer_tokens(layout))
-    if wrong.any():
-        answers[:, wrong] = decode(stack, (a[:, wrong], b[:, wrong]))
-    return answers[0]
+    for start in range(0, len(pairs), ASKED_AT_ONCE):
+        some = pairs[start : start + ASKED_AT_ONCE]
+        a, b = (from_ints(list(own), layout.operand_width, base)[None] for own in zip(*some, strict=True))
+        guess = from_ints([run.config.spec.task(*pair) % room for pair in some], layout.answer_width, base)[None]
+        yield decode_from(run.stack, (a, b), guess)[0].tolist()
 
 
 def _changed(answer: list[int], others: list[list[int]]) -> list[float]:

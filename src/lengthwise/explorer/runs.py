@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
@@ -68,6 +68,7 @@ class RunEntry(Entry):
     """Those that list it."""
     records_size: int = 0
     has_model: bool = False
+    config: dict[str, Any] = Field(default={}, exclude=True)
 
 
 class ModelEntry(Entry):
@@ -97,7 +98,8 @@ class Catalogue:
     """
 
     def __init__(self, roots: Sequence[Path]) -> None:
-        missing = [root for root in roots if not _is_folder(root)]
+        # Path.is_dir would raise where a name is too long for any file system.
+        missing = [root for root in roots if not os.path.isdir(root)]  # noqa: PTH112
         if missing and tuple(roots) != DEFAULT_ROOTS:
             raise InputError(f"no folder {missing[0]} (--runs takes folders that hold run folders)")
         names = [root.name for root in roots]
@@ -133,20 +135,28 @@ class Catalogue:
 
     def summaries(self) -> RunList:
         runs, left_out = self.listed()
-        entries = [summary(name, path) for name, path in runs.items()]
-        paired = list(zip(entries, runs.values(), strict=True))
-        groups = {entry.group: (entry, path) for entry, path in paired if not entry.error}
-        settings, recipes = self._named(groups), self._recipes({path.parent.parent for path in runs.values()})
-        for entry, path in paired:
+        entries = {path: summary(name, path) for name, path in runs.items()}
+        settings = self._named({entry.group: entry for entry in entries.values() if not entry.error})
+        recipes = self._recipes({path.parent.parent for path in entries})
+        for path, entry in entries.items():
             entry.setting = settings.get(entry.group, "")
             entry.recipes = recipes.get((path.parent.parent, path.name), ())
-        return RunList(runs=entries, left_out=left_out)
+        return RunList(runs=list(entries.values()), left_out=left_out)
 
-    def _named(self, groups: Mapping[str, tuple[RunEntry, Path]]) -> Mapping[str, str]:
-        """The settings of these groups, worked out anew where there are others: a group stands for its config."""
+    def _named(self, groups: Mapping[str, RunEntry]) -> Mapping[str, str]:
+        """For each group of seeds what sets its training apart from that of others with its question, worked out
+        anew where there are other groups: each stands for its config."""
+        from lengthwise.report.collection import group_by, told_apart
+
         if self._settings.keys() == groups.keys():
             return self._settings
-        self._settings = settings = named_settings(groups)
+        questions = group_by(
+            groups.values(), lambda run: (run.task, run.base, run.train, run.encoding, run.layout)
+        )
+        settings: dict[str, str] = {}
+        for runs in questions.values():
+            settings |= told_apart({run.group: run.config for run in runs})
+        self._settings = settings
         return settings
 
     def records(self) -> dict[str, "Version"]:
@@ -168,23 +178,6 @@ class Catalogue:
 
 Version = tuple[Path, int]
 """A run, and how many bytes of records it has."""
-
-
-def named_settings(groups: Mapping[str, tuple[RunEntry, Path]]) -> dict[str, str]:
-    """For each group of seeds what sets its training apart from that of others with its question."""
-    from lengthwise.report.collection import group_by, told_apart
-
-    questions = group_by(groups, lambda group: question(groups[group][0]))
-    configs = {group: _asked(path, _changed(path / CONFIG)).config for group, (_, path) in groups.items()}
-    return {
-        group: name
-        for members in questions.values()
-        for group, name in told_apart({group: configs[group] for group in members}).items()
-    }
-
-
-def question(run: Entry) -> tuple[str | int, ...]:
-    return run.task, run.base, run.train, run.encoding, run.layout
 
 
 Changed = tuple[int, int]
@@ -209,13 +202,6 @@ def _note(file: Path, changed: Changed) -> tuple[str, tuple[str, ...]]:
         return "", ()
 
 
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:  # no file system has names this long
-        return False
-
-
 def _run_folders(root: Path) -> Iterator[Path]:
     """Run folders, and runs of packed files as FILE.json/NAME."""
     for place, folders, files in os.walk(root):
@@ -232,17 +218,11 @@ def _run_folders(root: Path) -> Iterator[Path]:
 
 
 def _packed_paths(file: Path) -> list[Path]:
-    """The runs of a packed file; the file itself where it cannot be read, for a line in the list that says so."""
+    """The runs that a packed file stores itself; the file where it cannot be read, for a line that says so."""
     try:
-        return _own_runs(file, _changed(file))
+        return [run.path for run in packed_runs(file) if run.path.parent.name == file.name]
     except (InputError, OSError):
         return [file]
-
-
-@lru_cache(maxsize=MAX_LISTED)
-def _own_runs(file: Path, changed: Changed) -> list[Path]:
-    """Those that a packed file stores itself."""
-    return [run.path for run in packed_runs(file) if run.path.parent.name == file.name]
 
 
 def _listed(entries: dict[str, Path], name: str, kind: str) -> Path:
@@ -317,47 +297,24 @@ def _status(run: RunSource) -> str | None:
     return run.state()
 
 
-class Asked(NamedTuple):
-    """What a run's config says, which does not change while it trains."""
-
-    fields: dict[str, Any]
-    config: dict[str, Any]
-
-
 @lru_cache(maxsize=2 * MAX_LISTED)
-def _asked(path: Path, changed: Changed) -> Asked:
+def _asked(path: Path, changed: Changed) -> dict[str, Any]:
+    """What a run's config says, which does not change while it trains."""
     from lengthwise.records.view import RunView
 
     config, view = read_config(path), RunView.of(path)
-    fields = {
-        **setting(view),
-        "steps": config["training"]["steps"],
-        "tests": tuple(map(str, view.tests)),
-        "group": view.spec.question,
-    }
-    return Asked(fields, config)
+    tests, steps = tuple(map(str, view.tests)), config["training"]["steps"]
+    return {**setting(view), "steps": steps, "tests": tests, "group": view.spec.question, "config": config}
 
 
 def summary(name: str, path: Path) -> RunEntry:
     """What a run folder says of itself, or what is wrong with it."""
     try:
-        if path.parent.is_file():
-            return _packed_entry(name, path, _changed(path.parent)).model_copy()
-        return _entry(name, path)
+        asked, run = _asked(path, _changed(path / CONFIG)), open_run(path)
+        size, has_model = run.records_size(), run.has_model
+        return RunEntry(name=name, **asked, status=_status(run), records_size=size, has_model=has_model)
     except Exception as error:  # one broken folder must not take the list with it
         return RunEntry(name=name, error=f"cannot be read: {one_line(error)}")
-
-
-def _entry(name: str, path: Path) -> RunEntry:
-    asked, run = _asked(path, _changed(path / CONFIG)), open_run(path)
-    live = {"status": _status(run), "records_size": run.records_size(), "has_model": run.has_model}
-    return RunEntry(name=name, **asked.fields, **live)
-
-
-@lru_cache(maxsize=2 * MAX_LISTED)
-def _packed_entry(name: str, path: Path, changed: Changed) -> RunEntry:
-    """Nothing of it changes while its file does not."""
-    return _entry(name, path)
 
 
 def setting(view: "RunView") -> dict[str, Any]:
@@ -461,11 +418,11 @@ def judge_some(*, paths: list[str]) -> dict[str, str | None]:
 
 
 def _verdict(path: str) -> str | None:
+    from lengthwise.records.verdicts import combined
     from lengthwise.records.view import RunView
-    from lengthwise.report.run_tables import row_verdict
 
     try:
-        return row_verdict(RunView.of(_readable(path)).last_whole()[1])
+        return combined(verdict.word for verdict in RunView.of(_readable(path)).last_whole()[1])
     except Exception:  # what is wrong with a run is told where it is chosen
         return None
 

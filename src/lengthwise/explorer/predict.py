@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 from lengthwise.arithmetic import Domain, Task, default_test, in_base, pair_length, parse_test_domains
@@ -84,23 +83,15 @@ def predict_rows(*, test: str, **setting: str) -> dict[str, Any]:
         | {
             "length": row.domain.length,
             "shown": percent(row.accuracy, EXACT),
-            "errors": _errors(row.accuracy),
+            # The share of wrong answers, which a rounded accuracy near 1 would lose.
+            "errors": None if row.accuracy is None else float(1 - row.accuracy),
             "measured": None if row.hypothesis is None else evidence_cell(row.evidence),
         }
         for row in predictions.rows
     ]
     functions = glosses((row.hypothesis for row in predictions.rows), spec.task)
-    return {
-        **predictions.as_json(),
-        "trained_length": spec.train.length,
-        "rows": rows,
-        "functions": functions,
-    }
-
-
-def _errors(accuracy: Fraction | None) -> float | None:
-    """The share of wrong answers, which a rounded accuracy near 1 would lose."""
-    return None if accuracy is None else float(1 - accuracy)
+    more = {"trained_length": spec.train.length, "rows": rows, "functions": functions}
+    return {**predictions.as_json(), **more}
 
 
 def read_setting(*, operation: str, modulus: str, base: str, train: str, encoding: str, layout: str) -> RunSpec:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -18,6 +18,8 @@ from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection, group_by
 from lengthwise.report.tables import percent_text, short_percent
 from lengthwise.theory.hypotheses import Hypothesis
+
+T = TypeVar("T")
 
 MEASURE = ("run", "metric", "domain", "reference", "mode")
 """What tells measurements of one step apart."""
@@ -74,10 +76,7 @@ class Seeds:
         return [Seeds((view,)) for view in self.views]
 
     def exact_match(
-        self,
-        *domains: Domain,
-        reference: str = TRUTH,
-        over: Callable[[Sequence[float]], float] = average,
+        self, *domains: Domain, reference: str = TRUTH, over: Callable[[Sequence[float]], float] = average
     ) -> Point | None:
         """After training, in percent: of each seed the mean over those domains that it was compared on."""
         found = [[100 * own.share for own in compared(view, domains, reference)] for view in self.views]
@@ -188,9 +187,9 @@ def spread(found: pl.DataFrame, *by: str) -> Points:
     return {row[0] if len(by) == 1 else row[: len(by)]: Point(*row[len(by) :]) for row in rows}
 
 
-def nested(points: Points) -> dict[Any, Points]:
-    """Points by two columns, as a dict of each value of the first."""
-    found: dict[Any, Points] = {}
+def nested(points: Mapping[tuple[Any, Any], T]) -> dict[Any, dict[Any, T]]:
+    """What is known by two columns, as a dict of each value of the first."""
+    found: dict[Any, dict[Any, T]] = {}
     for (outer, inner), one in points.items():
         found.setdefault(outer, {})[inner] = one
     return found
@@ -253,11 +252,9 @@ def failures(seeds: Seeds) -> dict[str, dict[str | int, float]]:
     ways = pl.col("kind").is_in(["exact", "malformed", "wrong_length", "first_wrong"])
     found = latest(seeds.frame.filter(ways, mode="decoded", reference=TRUTH))
     counts = found.group_by("domain", "kind", "i", maintain_order=True).agg(pl.col("correct").sum())
-    shares = counts.select("domain", "kind", "i", 100 * pl.col("correct") / pl.col("correct").sum().over("domain"))
-    table: dict[str, dict[str | int, float]] = {}
-    for domain, kind, digit, share in shares.rows():
-        table.setdefault(domain, {})[kind if digit is None else digit] = share
-    return table
+    share = 100 * pl.col("correct") / pl.col("correct").sum().over("domain")
+    rows = counts.select("domain", "kind", "i", share).rows()
+    return nested({(domain, kind if digit is None else digit): share for domain, kind, digit, share in rows})
 
 
 def by_lengths(seeds: Seeds) -> Cells:

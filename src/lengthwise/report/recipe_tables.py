@@ -24,8 +24,8 @@ from lengthwise.recipes.relative import has_steps, step_counts
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import FAILS, HOLDS, Measured, combined, judge
 from lengthwise.records.view import RunView
-from lengthwise.report.collection import Collection, group_by
-from lengthwise.report.queries import THEORY, Point, Seeds, latest, rows_of
+from lengthwise.report.collection import Collection
+from lengthwise.report.queries import THEORY, Point, Seeds, grouped, latest, rows_of
 from lengthwise.report.tables import TextTable, short_percent, text_table
 from lengthwise.report.words import positions_label
 from lengthwise.theory.encodings import layout_facts
@@ -36,13 +36,25 @@ PLAIN, DECODED = "random", "random, decoded"
 """Problems of no special set, scored in one pass and decoded."""
 
 
-def sums_upward(collection: Collection, recipe: Recipe) -> TextTable | None:
+Maker = Callable[[Collection, Recipe], TextTable | None]
+"""Of a recipe's table, from the runs there are."""
+
+
+def of_each_row(title: str, words: int = 2) -> Callable[[Callable[[Seeds], dict[str, object]]], Maker]:
+    """Makes a table of the function below, which gives the line of one row of a recipe."""
+
+    def maker(line: Callable[[Seeds], dict[str, object]]) -> Maker:
+        def make(collection: Collection, recipe: Recipe) -> TextTable | None:
+            return text_table(title, [line(seeds) for seeds in rows_of(recipe, collection).values()], words)
+
+        return make
+
+    return maker
+
+
+@of_each_row("Sums longer than trained")
+def sums_upward(seeds: Seeds) -> dict[str, object]:
     """Does a model fail where theory says, on chains longer than it ever saw, and only there?"""
-    lines = [_sums(seeds) for seeds in rows_of(recipe, collection).values()]
-    return text_table("Sums longer than trained", lines, words=2)
-
-
-def _sums(seeds: Seeds) -> dict[str, object]:
     spec, n = seeds.first.spec, seeds.first.train.length
     return {
         "encoding": spec.positions,
@@ -108,12 +120,8 @@ def candidates(seeds: Seeds) -> dict[str, Point]:
     return dict(sorted(found.items(), key=lambda item: -item[1].mean))
 
 
-def which_function(collection: Collection, recipe: Recipe) -> TextTable | None:
-    lines = [_which(seeds) for seeds in rows_of(recipe, collection).values()]
-    return text_table("Which function?", lines, words=2)
-
-
-def _which(seeds: Seeds) -> dict[str, object]:
+@of_each_row("Which function?")
+def which_function(seeds: Seeds) -> dict[str, object]:
     view, found = seeds.first, candidates(seeds)
     best, agreement = next(iter(found.items()))
     return {
@@ -176,17 +184,14 @@ def by_length(collection: Collection, recipe: Recipe) -> TextTable | None:
     return text_table(f"{recipe.name}: accuracy (%) by digits of the longer operand", lines, words=3)
 
 
-def ladder(collection: Collection, recipe: Recipe) -> TextTable | None:
-    """A line for each change to the recipe: right sums by length, and the worst of all lengths and sets."""
-    lines = [
-        {
-            "change": ingredient(seeds.first),
-            **{str(test): seeds.exact_match(test) for test in seeds.first.tests},
-            "lowest": short_percent(100 * min(seeds.at_end()["share"].to_list())),
-        }
-        for seeds in rows_of(recipe, collection).values()
-    ]
-    return text_table("What each ingredient is worth", lines)
+@of_each_row("What each ingredient is worth", words=1)
+def ladder(seeds: Seeds) -> dict[str, object]:
+    """A change to the recipe: right sums by length, and the worst of all lengths and sets."""
+    return {
+        "change": ingredient(seeds.first),
+        **{str(test): seeds.exact_match(test) for test in seeds.first.tests},
+        "lowest": short_percent(100 * min(seeds.at_end()["share"].to_list())),
+    }
 
 
 def ingredient(view: RunView) -> str:
@@ -194,12 +199,8 @@ def ingredient(view: RunView) -> str:
     return view.row.partition("-")[2].replace("-", " ")
 
 
-def carry_reading(collection: Collection, recipe: Recipe) -> TextTable | None:
-    lines = [_carry(seeds) for seeds in rows_of(recipe, collection).values()]
-    return text_table("Where a carry comes from", lines, words=2)
-
-
-def _carry(seeds: Seeds) -> dict[str, object]:
+@of_each_row("Where a carry comes from")
+def carry_reading(seeds: Seeds) -> dict[str, object]:
     spec = seeds.first.spec
     return {
         "encoding": spec.positions,
@@ -308,14 +309,10 @@ def mark_tally(seeds: Seeds) -> Tally | None:
 
 def leaderboard(views: Sequence[RunView]) -> dict[str, Line]:
     """From the runs of the recipe `table1`, by the label of positions, the best first."""
-    by_label = group_by(views, lambda view: positions_label(view.encoding, view.layout))
-    lines = {label: _line(runs) for label, runs in by_label.items()}
+    ordered = sorted(views, key=lambda view: _task_order(str(view.task)))
+    by_label = grouped(ordered, lambda view: positions_label(view.encoding, view.layout))
+    lines = {label: grouped(runs.views, lambda view: str(view.task)) for label, runs in by_label.items()}
     return dict(sorted(lines.items(), key=lambda item: (-score(item[1]), item[0])))
-
-
-def _line(runs: Sequence[RunView]) -> Line:
-    by_task = group_by(runs, lambda view: str(view.task))
-    return {task: Seeds(tuple(by_task[task])) for task in sorted(by_task, key=_task_order)}
 
 
 def score(line: Line) -> float:

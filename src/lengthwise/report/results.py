@@ -159,15 +159,14 @@ def _verdict_line(
 ) -> dict[str, object]:
     rows = [tally(seeds.values()) for seeds in verdicts_by_row(recipe, decide, collection).values()]
     words = [word for row in rows for word in row.words]
+    hold = f"{sum(row.holds for row in rows)} of {len(rows)}"
     return {
         where: source,
         "what it says": recipe.words["says"][source],
         "rows": len(rows),
         "runs": len(words),
         **{word: words.count(word) for word in (HOLDS, FAILS, UNDECIDED)},
-        "rows that hold in all seeds": f"{sum(row.holds for row in rows)} of {len(rows)}"
-        if rows
-        else "not tested here",
+        "rows that hold in all seeds": hold if rows else "not tested here",
     }
 
 
@@ -242,15 +241,13 @@ def evidence_table(runs: Iterable[RunView]) -> list[dict[str, Any]]:
     hold, fails if one fails, and is undecided otherwise, as it is where it has not learned its training domain.
     """
     runs = [run for run in runs if run.spec.positions == run.encoding]
-    words = [
-        (kind, recipe.name, word)
-        for recipe in map(RECIPES.__getitem__, COUNTED)
-        for run in of_rows(recipe.rows, runs)
-        for kind, word in kinds(run).items()
-    ]
-    by_kind = group_by(words, lambda one: one[0])
-    order = sorted(by_kind, key=lambda kind: [str(part) for part in kind])
-    return [{**kind._asdict(), **_counted(by_kind[kind])._asdict()} for kind in order]
+    words: dict[Kind, list[tuple[str, str]]] = {}
+    for name in COUNTED:
+        for run in of_rows(RECIPES[name].rows, runs):
+            for kind, word in kinds(run).items():
+                words.setdefault(kind, []).append((name, word))
+    order = sorted(words, key=lambda kind: [str(part) for part in kind])
+    return [{**kind._asdict(), **_counted(words[kind])._asdict()} for kind in order]
 
 
 def kinds(run: RunView) -> dict[Kind, str]:
@@ -260,7 +257,7 @@ def kinds(run: RunView) -> dict[Kind, str]:
     return {kind: combined(row.word for row in rows) or UNDECIDED for kind, rows in groups.items()}
 
 
-def _counted(words: Iterable[tuple[Kind, str, str]]) -> Evidence:
-    _, recipes, found = zip(*words, strict=True)
+def _counted(words: Iterable[tuple[str, str]]) -> Evidence:
+    recipes, found = zip(*words, strict=True)
     number = Counter(found)
     return Evidence(len(found), number[HOLDS], number[FAILS], number[UNDECIDED], ", ".join(dict.fromkeys(recipes)))

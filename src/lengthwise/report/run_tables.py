@@ -89,13 +89,12 @@ def _measured_json(counts: Measured) -> dict[str, Any]:
 
 def show_run(view: RunView, console: Console) -> None:
     """A run as far as it is: its verdicts and its status."""
+    reached = "nothing measured yet"
     if view.records:
         spec, (step, rows) = view.spec, view.last_whole()
         console.print(verdict_table(rows, escape(f"{spec.task} trained on {spec.train}, {spec.encoding}")))
-        console.print(f"{view.source.path}: {view.source.status()}, step {step}", markup=False, soft_wrap=True)
-    else:
-        status = view.source.status()
-        console.print(f"{view.source.path}: {status}, nothing measured yet", markup=False, soft_wrap=True)
+        reached = f"step {step}"
+    console.print(f"{view.source.path}: {view.source.status()}, {reached}", markup=False, soft_wrap=True)
 
 
 def row_table(views: Sequence[RunView]) -> Table:
@@ -166,10 +165,7 @@ WAYS = ("exact", "malformed", "wrong_length")
 
 def detail_table(records: Sequence[Record]) -> Table:
     """What one pass tells besides exact match: how sure a model is, how near, and digit by digit."""
-    digits: dict[str, list[str]] = {}
-    for r in records:
-        if r.metric.startswith("digit:") and r.correct is not None:
-            digits.setdefault(r.domain, []).append(f"{100 * r.correct / r.total:.0f}")
+    digits = group_by((r for r in records if r.metric.startswith("digit:")), lambda r: r.domain)
     rows: list[tuple[str, ...]] = []
     for (domain, reference), own in group_by(records, lambda r: (r.domain, r.reference)).items():
         found = {record.metric: record for record in own}
@@ -178,7 +174,7 @@ def detail_table(records: Sequence[Record]) -> Table:
             outside = [r.value for r in own if r.metric.startswith("support:") and r.value is not None]
             largest = f"{max(outside):.1e}" if outside else "–"
             reach = percent(measured(found["weak"]).share)
-            alone = digits.get(domain, [])
+            alone = [f"{100 * measured(r).share:.0f}" for r in digits.get(domain, [])]
             shown = f"all {alone[0]}" if len({*alone}) == 1 else " ".join(_some(alone))
             rows.append((escape(domain), reference, *sure, reach, largest, shown))
     columns = ("test on", "against", "loss", "probability", "within reach %", "outside", "digits")

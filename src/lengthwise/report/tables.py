@@ -148,18 +148,20 @@ def mark_table(marks: dict[str, dict[str, bool | None]]) -> Table:
 # One table, four ways to write it ------------------------------------------------------------------------------
 
 
-LATEX_SIGNS = {
-    "\\": r"\textbackslash{}",
-    "%": r"\%",
-    "&": r"\&",
-    "_": r"\_",
-    "#": r"\#",
-    "†": r"$^\dagger$",
-    "–": "--",
-    "≥": r"$\geq$",
-    ">": "$>$",
-    "<": "$<$",
-}
+LATEX_SIGNS = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "%": r"\%",
+        "&": r"\&",
+        "_": r"\_",
+        "#": r"\#",
+        "†": r"$^\dagger$",
+        "–": "--",
+        "≥": r"$\geq$",
+        ">": "$>$",
+        "<": "$<$",
+    }
+)
 
 COLUMN_GAP = 3
 """Blanks between two columns in a terminal."""
@@ -244,7 +246,7 @@ def latex(table: TextTable) -> str:
     """A whole table environment, for the package booktabs."""
     lines = [
         r"\begin{table}",
-        rf"\caption{{{latex_text(table.title)}}}",
+        rf"\caption{{{table.title.translate(LATEX_SIGNS)}}}",
         rf"\begin{{tabular}}{{{'l' * table.words}{'r' * (len(table.columns) - table.words)}}}",
         r"\toprule",
         _latex_row(table.columns),
@@ -258,11 +260,7 @@ def latex(table: TextTable) -> str:
 
 
 def _latex_row(cells: tuple[str, ...]) -> str:
-    return " & ".join(map(latex_text, cells)) + r" \\"
-
-
-def latex_text(text: str) -> str:
-    return "".join(LATEX_SIGNS.get(sign, sign) for sign in text)
+    return " & ".join(cell.translate(LATEX_SIGNS) for cell in cells) + r" \\"
 
 
 def csv_text(table: TextTable) -> str:

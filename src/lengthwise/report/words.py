@@ -10,7 +10,6 @@ from lengthwise.records.evidence import Evidence
 from lengthwise.report.tables import shortened
 from lengthwise.theory.encodings import encoding_facts
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.predict import Prediction
 
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -194,10 +193,3 @@ def _next(before: Domain, after: Domain) -> bool:
         return False
     (first,), (second,) = before.parts, after.parts
     return (first.family, first.lengths[0] + 1) == (second.family, second.lengths[0])
-
-
-def grouped_predictions(predictions: Iterable[Prediction]) -> list[list[Prediction]]:
-    """Predictions of one function for one reason, together."""
-    from lengthwise.report.collection import group_by  # noqa: PLC0415
-
-    return list(group_by(predictions, lambda row: (row.hypothesis, row.rule)).values())

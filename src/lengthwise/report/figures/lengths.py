@@ -14,11 +14,11 @@ from lengthwise.records.schema import TRUTH
 from lengthwise.records.view import RunView
 from lengthwise.report.figures.style import (
     BLACK,
+    BLUES,
     COLOURS,
     GREY,
     LINE,
     add_scale,
-    blues,
     draw,
     draw_bars,
     entry,
@@ -122,15 +122,9 @@ def sums_by_length(views: Sequence[RunView]) -> Figure | None:
     def paint(axes: Axes, runs: Seeds) -> None:
         for seeds in grouped(runs.views, lambda view: str(view.train)).values():
             view, n, colour = seeds.first, seeds.first.train.length, colours[str(seeds.first.train)]
+            label = f"trained on {view.train}, each seed"
             for run in seeds.each():
-                draw(
-                    axes,
-                    run.by_length(),
-                    colour,
-                    width=0.9,
-                    marker="o",
-                    label=f"trained on {view.train}, each seed",
-                )
+                draw(axes, run.by_length(), colour, width=0.9, marker="o", label=label)
             longer = {domain.length: domain for domain in single_lengths(view) if domain.length > n}
             window = Hypothesis("windowed", n + 1)
             exact = [float(100 * accuracy(view.task, window, domain)) for domain in longer.values()]
@@ -138,10 +132,8 @@ def sums_by_length(views: Sequence[RunView]) -> Figure | None:
             axes.axvspan(n - 0.5, n + 0.5, color=colour, alpha=0.15, linewidth=0, zorder=0)
             length_axis(axes, view, shaded=False)
 
-    groups = grouped(views, encoding_name)
-    return small_multiples(
-        groups, paint, x="length tested (shaded: trained)", y=ACCURACY, height=1.5, legend="top"
-    )
+    groups, x = grouped(views, encoding_name), "length tested (shaded: trained)"
+    return small_multiples(groups, paint, x=x, y=ACCURACY, height=1.5, legend="top")
 
 
 def sums_by_chain(views: Sequence[RunView]) -> Figure | None:
@@ -264,7 +256,7 @@ def pair_map(views: Sequence[RunView]) -> Figure | None:
         lengths = sorted({length for length, _ in cells})
         # A cell reaches from the length below to its own.
         grid = np.array([[cells[n, m] for m in lengths] for n in lengths])
-        axes.pcolormesh([0, *lengths], [0, *lengths], grid, cmap=blues(), vmin=0, vmax=100)
+        axes.pcolormesh([0, *lengths], [0, *lengths], grid, cmap=BLUES, vmin=0, vmax=100)
         square = Rectangle((0, 0), trained, trained, fill=False, edgecolor=COLOURS[1], linewidth=1.5)
         # All of it: its lower and left edges lie on the axes.
         square.set(clip_on=False, zorder=3)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import Colormap, LinearSegmentedColormap, to_hex
+from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator
 
@@ -25,6 +25,8 @@ LINE = 1.3
 # Okabe and Ito's colours, without the yellow, which is too pale for a line.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 BLACK, GREY, PALE = "#000000", "#6B6B6B", "#E8E8E8"
+BLUES = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", COLOURS[4], COLOURS[0], "#00436B"])
+"""White to dark blue, for shares."""
 
 LOOK = Path(__file__).with_name("lengthwise.mplstyle")
 PERCENT = (-4.0, 104.0)
@@ -142,13 +144,7 @@ def add_scale(figure: Figure, label: str) -> None:
 
 
 def draw(
-    axes: Axes,
-    points: Points,
-    colour: str = COLOURS[0],
-    style: str = "-",
-    *,
-    width: float = LINE,
-    **more: Any,
+    axes: Axes, points: Points, colour: str = COLOURS[0], style: str = "-", *, width: float = LINE, **more: Any
 ) -> None:
     """Seeds as their mean, with a band from the lowest to the highest."""
     mean, low, high = np.array([*points.values()]).reshape(-1, 3).T
@@ -189,7 +185,7 @@ def heat_map(
     where rows count upward, at the bottom."""
     grid = np.array([[cells.get((row, column), np.nan) for column in columns] for row in rows])
     axes.set_facecolor(PALE)
-    axes.imshow(grid, cmap=blues(), vmin=0, vmax=100, aspect="auto", origin="lower" if upward else "upper")
+    axes.imshow(grid, cmap=BLUES, vmin=0, vmax=100, aspect="auto", origin="lower" if upward else "upper")
     for ticks, names in ((axes.set_xticks, columns), (axes.set_yticks, rows)):
         ticks(range(len(names)), [f"{name:g}" if isinstance(name, float) else str(name) for name in names])
     for (row, column), text in (texts or {}).items():
@@ -214,11 +210,6 @@ def ordered_colours(items: Collection[T]) -> dict[T, str]:
     """Colours for an order, such as digits or lengths, from dark to light."""
     scale = mpl.colormaps["viridis"]
     return {item: to_hex(scale(0.9 * k / max(1, len(items) - 1))) for k, item in enumerate(items)}
-
-
-def blues() -> Colormap:
-    """White to dark blue, for shares."""
-    return LinearSegmentedColormap.from_list("shares", ["#FFFFFF", COLOURS[4], COLOURS[0], "#00436B"])
 
 
 # Axes ----------------------------------------------------------------------------------------------------------

@@ -113,6 +113,7 @@ def _section(question: Question, plots: list[Plot]) -> dict[str, Any]:
     trained = [run.view.history("exact", run.view.train)[run.step] for run in runs]
     return {
         "question": question,
+        "theory": group_by(question.predictions.values(), lambda row: (row.hypothesis, row.rule)).values(),
         "right": _between([(record.correct or 0) / record.total for record in trained]),
         "agreeing": _between([row.agreement.share for run in runs for row in run.verdicts if row.agreement]),
         "evidence": _evidence(question.spec),

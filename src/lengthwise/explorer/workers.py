@@ -10,11 +10,12 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -30,10 +31,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-KINDS = {
-    **{"check": "form", "explain": "form", "predict": "predict"},
-    **{"judge": "runs", "report": "runs", "judge_some": "list"},
+WORK = {
+    "check": ("form", "predict:check"),
+    "explain": ("form", "predict:explain"),
+    "predict": ("predict", "predict:predict_rows"),
+    "judge": ("runs", "runs:judge"),
+    "report": ("runs", "runs:report"),
+    "judge_some": ("list", "runs:judge_some"),
 }
+"""By name, its kind and the function that does it, which its process imports: reading records takes libraries that
+a first prediction should not wait for."""
 PLACES = {"form": 1, "predict": 2, "runs": 1, "list": 1}
 """How many do work of each kind at the same time."""
 
@@ -58,7 +65,7 @@ class Workers:
 
     async def call(self, name: str, **arguments: Any) -> dict[str, Any]:
         """The result of work, which is ended where it takes too long or its caller is cancelled."""
-        places, seconds = self._places[KINDS[name]], WORK_SECONDS[name]
+        places, seconds = self._places[WORK[name][0]], WORK_SECONDS[name]
         try:
             with anyio.fail_after(WAIT_SECONDS):
                 await places.acquire()
@@ -103,22 +110,11 @@ def work(server: int, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """What a worker process does."""
     _belong_to(server)
     try:
-        return _function(name)(**arguments)
+        return resolve_name(f"lengthwise.explorer.{WORK[name][1]}")(**arguments)
     except InputError:
         raise
     except Exception as error:  # one broken run must not take the page with it
         raise InputError(f"{name} went wrong: {type(error).__name__}: {error}") from None
-
-
-def _function(name: str) -> Callable[..., dict[str, Any]]:
-    if KINDS[name] in ("runs", "list"):
-        # Reading records takes libraries that a first prediction should not wait for.
-        from lengthwise.explorer import runs
-
-        return {"judge": runs.judge, "judge_some": runs.judge_some, "report": runs.report}[name]
-    from lengthwise.explorer import predict
-
-    return {"check": predict.check, "explain": predict.explain, "predict": predict.predict_rows}[name]
 
 
 @cache

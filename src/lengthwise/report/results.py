@@ -10,7 +10,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from jinja2 import ChainableUndefined, Environment, PackageLoader, Template
+from jinja2 import ChainableUndefined, Environment, PackageLoader
 
 from lengthwise.recipes import RECIPES, Figure, Recipe, catalogue, of_rows
 from lengthwise.recipes.recipe import Decide, modulus_divides, tally
@@ -22,7 +22,7 @@ from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection, group_by
 from lengthwise.report.figures import FIGURES, draw, save
 from lengthwise.report.paper import paper_tables, summary
-from lengthwise.report.queries import THEORY, Point, compared
+from lengthwise.report.queries import THEORY, Point, compared, rows_of
 from lengthwise.report.recipe_tables import budget_table, regularization_grid
 from lengthwise.report.tables import TextTable, csv_text, latex, markdown, short_percent, text_table
 from lengthwise.theory.accuracy import truncation_error
@@ -82,30 +82,26 @@ def results_page(folder: Path, page: Path) -> str:
         return [figure for figure in recipe.figures if (folder / "figures" / f"{figure.name}.svg").exists()]
 
     def seeds(figure: Figure) -> str:
-        rows = group_by(of_rows(RECIPES[figure.of].rows, collection.views), lambda view: view.row)
-        return seeds_text([view.seed for view in views] for views in rows.values())
+        rows = rows_of(RECIPES[figure.of], collection).values()
+        return seeds_text([view.seed for view in seeds.views] for seeds in rows)
 
-    text = _template().render(
+    place = PackageLoader("lengthwise.report", "")
+    jinja = Environment(loader=place, trim_blocks=True, lstrip_blocks=True, undefined=ChainableUndefined)
+    jinja.filters |= {"markdown": markdown, "short": short_percent}
+    text = jinja.get_template("results.md.jinja").render(
         here=os.path.relpath(folder, page.parent),
-        summary=summary(collection),
         tuned=(folder / "tuning.csv").exists(),
         gate=100 * GATE,
         agreement=100 * (1 - TOLERANCE),
-        theorems=theorem_table(collection),
-        theorem_rows=theorem_rows(collection),
-        formula_gap=formula_gap(collection),
-        far_off=far_off(collection),
-        claims=claim_table(collection),
         sections=catalogue()["sections"],
-        tables=paper_tables(collection),
         grid_of=lambda family: regularization_grid(collection, RECIPES["regularization"], family),
         recipes=RECIPES.values(),
         shown=shown,
         drawn=drawn,
         seeds=seeds,
         tables_of=lambda recipe: tables_of(recipe, collection),
-        budgets=budget_table(collection),
         collection=collection,
+        **{make.__name__: make(collection) for make in OF_ALL_RUNS},
     )
     return text.rstrip("\n") + "\n"
 
@@ -122,13 +118,6 @@ def seeds_text(rows: Iterable[list[int]]) -> str:
         counts = map(len, found.values())
         parts = [f"{part} ({n} row{'s' * (n > 1)})" for part, n in zip(parts, counts, strict=True)]
     return f"{'; '.join(parts)}.".capitalize()
-
-
-def _template() -> Template:
-    place = PackageLoader("lengthwise.report", "")
-    jinja = Environment(loader=place, trim_blocks=True, lstrip_blocks=True, undefined=ChainableUndefined)
-    jinja.filters |= {"markdown": markdown, "short": short_percent}
-    return jinja.get_template("results.md.jinja")
 
 
 def verdicts_by_row(recipe: Recipe, decide: Decide, collection: Collection) -> dict[str, dict[int, str]]:
@@ -208,6 +197,10 @@ def far_off(collection: Collection) -> Point | None:
         for counts in compared(view, [domain], THEORY)
     ]
     return Point.of(percents) if percents else None
+
+
+OF_ALL_RUNS = (summary, paper_tables, theorem_table, theorem_rows, claim_table, formula_gap, far_off, budget_table)
+"""What the page shows of a collection, by the names of these functions."""
 
 
 # Evidence ------------------------------------------------------------------------------------------------------

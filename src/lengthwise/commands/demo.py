@@ -11,7 +11,7 @@ from rich.table import Table
 
 from lengthwise.progress import Verbosity
 from lengthwise.records.verdicts import GATE, TOLERANCE, Verdict
-from lengthwise.report.run_tables import STYLES, row_verdict, verdict_json
+from lengthwise.report.run_tables import row_verdict, styled, verdict_json
 from lengthwise.report.tables import EXACT, MARKS, new_table, percent
 
 if TYPE_CHECKING:
@@ -60,9 +60,8 @@ def demo_table(rows: "Sequence[tuple[RunConfig, list[Verdict]]]") -> Table:
     table = new_table(*columns, title="Table 1 of the paper, in miniature")
     for config, verdicts in rows:
         shares = (f"{percent(v.accuracy.share)} ({percent(v.expected, EXACT)})" for v in verdicts)
-        word, mark = row_verdict(verdicts), MARKS[verdicts[-1].prediction.generalizes]
-        shown = f"[{STYLES[word]}]{word}[/]" if word else "–"
-        table.add_row(FAMILIES[config.encoding], config.task, *shares, shown, mark)
+        verdict, mark = styled(row_verdict(verdicts)), MARKS[verdicts[-1].prediction.generalizes]
+        table.add_row(FAMILIES[config.encoding], config.task, *shares, verdict, mark)
     return table
 
 

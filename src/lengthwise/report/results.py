@@ -39,8 +39,7 @@ def write_results(out: Path) -> list[Path]:
 def tables_of(recipe: Recipe, collection: Collection) -> dict[str, TextTable]:
     """By the name of their files, none of a recipe that has no run yet."""
     makers = {name: resolve_name(f"lengthwise.report.{maker}") for name, maker in recipe.tables.items()}
-    found = {name: make(collection, recipe) for name, make in makers.items()}
-    return {name: table for name, table in found.items() if table is not None}
+    return {name: table for name, make in makers.items() if (table := make(collection, recipe)) is not None}
 
 
 def write_tables(collection: Collection, recipe: Recipe, folder: Path) -> list[Path]:

@@ -61,10 +61,12 @@ def verdict_cells(row: Verdict) -> list[str]:
 
 
 def verdict_text(row: Verdict) -> str:
-    if row.word is None:
-        return "–"
-    mark = "*" if row.agreement is not None and row.agreement.perfect else ""
-    return f"[{STYLES[row.word]}]{row.word}{mark}[/]"
+    return styled(row.word, "*" if row.agreement is not None and row.agreement.perfect else "")
+
+
+def styled(word: str | None, mark: str = "") -> str:
+    """A verdict in its colour."""
+    return "–" if word is None else f"[{STYLES[word]}]{word}{mark}[/]"
 
 
 def row_verdict(verdicts: Sequence[Verdict]) -> str | None:
@@ -109,8 +111,7 @@ def _row_cells(view: RunView) -> tuple[str, ...]:
     verdicts = view.verdicts()
     counts, word = Counter(verdict.word for verdict in verdicts), row_verdict(verdicts)
     learned = percent(view.final_counts[str(view.train), TRUTH].share)
-    shown = f"[{STYLES[word]}]{word}[/]" if word else "–"
-    return (escape(view.name), learned, *(str(counts[word]) for word in STYLES), shown)
+    return (escape(view.name), learned, *(str(counts[word]) for word in STYLES), styled(word))
 
 
 def row_json(view: RunView) -> dict[str, Any]:

@@ -44,8 +44,8 @@ CONTRADICTED = {
 
 def dependence(views: Sequence[RunView]) -> Figure | None:
     """For each run: above, how often changing a digit of a changed a digit of the answer; below, exactly."""
-    groups = grouped(views, _task_and_domain)
-    found = {name: (seeds.first, dependence_cells(seeds)) for name, seeds in groups.items()}
+    runs = grouped(views, _task_and_domain).items()
+    groups = {name: (seeds.first, cells) for name, seeds in runs if (cells := dependence_cells(seeds))}
 
     def paint(above: Axes, below: Axes, shown: tuple[RunView, DependenceCells]) -> None:
         view, (measured, exact, _) = shown
@@ -59,7 +59,6 @@ def dependence(views: Sequence[RunView]) -> Figure | None:
             axes.invert_xaxis()
             axes.axvline(view.train.length - 0.5, color=COLOURS[1], linestyle="--", linewidth=1.2)
 
-    groups = {name: shown for name, shown in found.items() if shown[1] is not None}
     x, y = "digit of a that is changed (1 = units)", ("measured:\nanswer digit", "exact:\nanswer digit")
     return small_multiples(groups, paint, x=x, y=y, height=1.3, stack=2, share=(True, False), scale="changed (%)")
 

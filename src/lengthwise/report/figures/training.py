@@ -195,8 +195,7 @@ def _with_dynamics(views: Sequence[RunView]) -> tuple[dict[str, Seeds], list[int
 
 def learning_steps(views: Sequence[RunView]) -> Figure | None:
     """A panel for each training set: from which step each digit is right, with the top positions shaded."""
-    found = {name: list(_orders(seeds)) for name, seeds in by_training_set(views).items()}
-    groups = {name: orders for name, orders in found.items() if orders}
+    groups = {name: orders for name, seeds in by_training_set(views).items() if (orders := [*_orders(seeds)])}
     steps = [step for orders in groups.values() for order in orders for step in order.steps.values()]
     highest = 1.15 * max((step for step in steps if step is not None), default=1)
 

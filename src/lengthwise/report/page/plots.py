@@ -214,11 +214,8 @@ def training_plots(question: Question, seeds: Seeds) -> list[Plot]:
     if everywhere(seeds.records())["step"].n_unique() < 3:
         return []
     predicted = {str(domain): str(row.hypothesis) for domain, row in question.predictions.items()}
-    found = [
-        _through_training(seeds, "Accuracy", dict.fromkeys(predicted, TRUTH)),
-        _through_training(seeds, "Agreement", predicted),
-    ]
-    return [plot for plot in found if plot is not None]
+    shown = {"Accuracy": dict.fromkeys(predicted, TRUTH), "Agreement": predicted}
+    return [plot for what, against in shown.items() if (plot := _through_training(seeds, what, against))]
 
 
 def _through_training(seeds: Seeds, what: str, references: Mapping[str, str]) -> Plot | None:

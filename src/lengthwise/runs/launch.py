@@ -219,11 +219,9 @@ class StackRun:
         log.info("%.1f s of steps, %.1f s of evaluations", progress.seconds, self.evaluation_seconds)
         if not progress.finished:
             raise KeyboardInterrupt(f"stopped after step {progress.step}; the same command resumes it")
-        for k, job in enumerate(self.jobs):
-            if progress.alive[k]:
-                job.folder.set_status("done", **self._facts(k))
-            else:
-                job.folder.set_status("failed", reason="the loss is no longer finite", **self._facts(k))
+        for k, (job, alive) in enumerate(zip(self.jobs, progress.alive, strict=True)):
+            why = {} if alive else {"reason": "the loss is no longer finite"}
+            job.folder.set_status("done" if alive else "failed", **why, **self._facts(k))
 
     def _facts(self, k: int) -> dict[str, Any]:
         """What status.json says of a run that is over."""

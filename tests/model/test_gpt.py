@@ -331,5 +331,5 @@ def test_loops_apply_the_blocks_again_to_stream_plus_input():
     x = x + embedded
     for block in model.blocks:
         x = block(x, run)
-    torch.testing.assert_close(model(ids, positions), model._logits(model.norm(x)), atol=1e-6, rtol=0)
+    torch.testing.assert_close(model(ids, positions), model.read_out(x), atol=1e-6, rtol=0)
     assert model.parameter_count() == build().parameter_count()

@@ -165,7 +165,11 @@ class GPT(nn.Module):
 
     def read_out(self, x: Tensor) -> Tensor:
         """[M, B, Q, C] -> logits [M, B, Q, V]"""
-        return self._logits(self.norm(x).to(self.compute_dtype)).float()
+        x = self.norm(x).to(self.compute_dtype)
+        if self.head is not None:
+            return self.head(x).float()
+        table = self.tokens.weight.to(x.dtype)
+        return torch.bmm(x.flatten(1, 2), table.transpose(1, 2)).view(*x.shape[:-1], -1).float()
 
     def _pass(self, positions: Tensor, cache: Cache | None, problem: Tensor | None) -> Pass:
         keys = positions if cache is None else cache.add_positions(positions)
@@ -183,12 +187,6 @@ class GPT(nn.Module):
             cache=cache,
             same_problem_mask=mask,
         )
-
-    def _logits(self, x: Tensor) -> Tensor:
-        if self.head is not None:
-            return self.head(x)
-        table = self.tokens.weight.to(x.dtype)
-        return torch.bmm(x.flatten(1, 2), table.transpose(1, 2)).view(*x.shape[:-1], -1)
 
     @property
     def device(self) -> torch.device:

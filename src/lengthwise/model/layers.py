@@ -23,9 +23,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-BITS = 24
-"""A hash is compared as a number of so many bits, which float32 holds exactly."""
-
 
 class Initializer:
     """Initial parameters of a stack. Member k's are drawn from a CPU generator seeded with seeds[k] alone."""
@@ -107,6 +104,10 @@ def freeze(module: nn.Module, name: str = "weight") -> None:
     if parameter is not None:
         delattr(module, name)
         module.register_buffer(name, parameter.detach())
+
+
+BITS = 24
+"""A hash is compared as a number of so many bits, which float32 holds exactly."""
 
 
 class Noise(NamedTuple):

@@ -187,14 +187,9 @@ def _with_long_carry(base: int, length: int, generator: random.Random) -> tuple[
     top = base - 1
     low_a = generator.randint(1, top)
     low_b = generator.randint(base - low_a, top)
-    rest = [generator.randint(0, top) for _ in range(length - 1)]
-    a, b = [low_a, *rest], [low_b, *(top - digit for digit in rest)]
+    upper = [generator.randint(0, top) for _ in range(length - 1)]
     # A leading zero would make an operand shorter, and the example harder to read.
     if top > 1:
-        a[-1] = generator.randint(1, top - 1)
-        b[-1] = top - a[-1]
-    return _value(a, base), _value(b, base)
-
-
-def _value(digits: list[int], base: int) -> int:
-    return sum(digit * base**place for place, digit in enumerate(digits))
+        upper[-1] = generator.randint(1, top - 1)
+    a = sum(digit * base**place for place, digit in enumerate(upper, start=1))
+    return low_a + a, low_b + base**length - base - a

@@ -147,7 +147,7 @@ def grid(options: Mapping[str, Any], vary: Mapping[str, Sequence[Any]]) -> Rows:
 
 def _named(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options by their full names; those of an inner config may come as a dict."""
-    return {option_name(name): value for name, value in _one_level(options).items()}
+    return {option_name(name): value for name, value in one_level(options).items()}
 
 
 def configured(options: Mapping[str, Any]) -> RunConfig:
@@ -182,10 +182,10 @@ def changed_options(config: RunConfig, start: RunConfig) -> dict[str, Any]:
 
 
 def _flat(config: RunConfig) -> dict[str, Any]:
-    return _one_level(config.model_dump())
+    return one_level(config.model_dump())
 
 
-def _one_level(content: Mapping[str, Any]) -> dict[str, Any]:
+def one_level(content: Mapping[str, Any]) -> dict[str, Any]:
     """With a dot where there was an inner dict."""
     found: dict[str, Any] = {}
     for name, value in content.items():

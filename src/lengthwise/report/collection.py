@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
+from lengthwise.recipes.configure import one_level
 from lengthwise.records.files import printable
 from lengthwise.records.folder import RunSource
 from lengthwise.records.packed import is_packed, notes, runs_below
@@ -240,7 +241,7 @@ def _settings(runs: Sequence[ShownRun]) -> tuple[Setting, ...]:
 def told_apart(configs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """For each run of one question what sets its training apart from the others': empty where all were trained
     alike, the same for those that differ in their seed alone."""
-    flat = {label: _flat(config) for label, config in configs.items()}
+    flat = {label: one_level(config) for label, config in configs.items()}
     first, *others = flat.values()
     # A config of an earlier version lacks what came later; what only some have cannot be compared.
     shared = [key for key in first if all(key in other for other in others) and not key.startswith(WATCHING)]
@@ -250,10 +251,3 @@ def told_apart(configs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 def _named(key: str, value: Any) -> str:
     return f"{key.rpartition('.')[2].replace('_', ' ')} {'–' if value is None else value}"
-
-
-def _flat(content: Mapping[str, Any], place: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in content.items():
-        flat |= _flat(value, f"{place}{key}.") if isinstance(value, dict) else {f"{place}{key}": value}
-    return flat

@@ -300,12 +300,7 @@ def _totals(scores: Scores) -> list[Totals]:
 def record_maker(member: Member) -> partial[Record]:
     """Makes records about a member."""
     return partial(
-        Record,
-        run=member.run,
-        seed=member.seed,
-        step=member.step,
-        task=str(member.task),
-        base=member.task.base,
+        Record, run=member.run, seed=member.seed, step=member.step, task=str(member.task), base=member.task.base
     )
 
 

@@ -10,15 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lengthwise.recipes.presets import Setting, Tuning, paper_run, small
-from lengthwise.recipes.recipe import (
-    FRESH_SEEDS,
-    Recipe,
-    Rows,
-    Words,
-    as_predicted,
-    each,
-    residues_as_predicted,
-)
+from lengthwise.recipes.recipe import FRESH_SEEDS, Recipe, Rows, Words, as_predicted, each, residues_as_predicted
 from lengthwise.records.analysis import learned_at, learning_order
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED

@@ -6,7 +6,7 @@ import pytest
 
 from lengthwise.commands.demo import Demo, row_verdict
 from lengthwise.recipes import presets
-from lengthwise.recipes.presets import DEMO_ENCODINGS, DEMO_TASKS, demo_configs
+from lengthwise.recipes.relative import DEMO_ENCODINGS, DEMO_TASKS, demo_configs
 from lengthwise.runs.build import stack_key
 from lengthwise.theory.rules import generalization_mark
 

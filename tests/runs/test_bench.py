@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from lengthwise.cli import main
-from lengthwise.recipes.presets import paper
+from lengthwise.recipes.configure import paper
 from lengthwise.runs.costs import bench, profile_steps, shares_of_ceilings
 
 CPU = torch.device("cpu")

@@ -5,7 +5,8 @@ import pytest
 
 from lengthwise.errors import InputError
 from lengthwise.model.config import ModelConfig
-from lengthwise.recipes.presets import PRESETS, preset
+from lengthwise.recipes import preset
+from lengthwise.recipes.configure import PRESETS
 from lengthwise.runs.config import RunConfig, read_config
 
 

@@ -31,7 +31,7 @@ class Demo(Verbosity):
 
     def run(self) -> None:
         from lengthwise.recipes import catalogue
-        from lengthwise.recipes.presets import demo_configs
+        from lengthwise.recipes.relative import demo_configs
         from lengthwise.records.view import RunView
         from lengthwise.report.page import Report
         from lengthwise.runs.launch import train

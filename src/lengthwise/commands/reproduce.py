@@ -17,7 +17,7 @@ from lengthwise.commands.sweep import ScaleOut
 from lengthwise.errors import InputError
 from lengthwise.progress import Verbosity
 from lengthwise.recipes import RECIPES, Recipe, Setting, find_recipes
-from lengthwise.recipes.recipe import Rows
+from lengthwise.recipes.configure import Rows
 from lengthwise.records.files import file_lock, read_json, write_json
 from lengthwise.records.folder import RunFolder
 

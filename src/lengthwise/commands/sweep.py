@@ -12,8 +12,7 @@ from rich.console import Console
 
 from lengthwise.commands.train import Configured, Start, task_among
 from lengthwise.errors import InputError
-from lengthwise.recipes.configure import changed_options, configured, grid, option_name, values
-from lengthwise.recipes.recipe import Rows
+from lengthwise.recipes.configure import Rows, changed_options, configured, grid, option_name, values
 from lengthwise.records.folder import RunFolder
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from lengthwise.errors import InputError
 from lengthwise.recipes import controls, long_operands, paper, relative
 from lengthwise.recipes.configure import configure
-from lengthwise.recipes.presets import Setting, preset
-from lengthwise.recipes.recipe import Figure, Recipe, catalogue, of_rows
+from lengthwise.recipes.configure import find_preset as preset
+from lengthwise.recipes.recipe import Figure, Recipe, Setting, catalogue, of_rows
 
 _MADE = (*paper.RECIPES, *controls.RECIPES, *relative.RECIPES, *long_operands.RECIPES)
 _ORDER = [*catalogue()["recipes"]]

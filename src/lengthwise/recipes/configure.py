@@ -1,5 +1,5 @@
-"""From a task, a preset or a file to the complete config of a run: where `train` starts, as a verb and in Python.
-And a grid of runs: every combination of the values that options take, each run named after its own.
+"""Presets, and the complete config of a run from a task, a preset or a file: where `train` starts, as a verb and
+in Python. And a grid of runs: every combination of the values that options take, each run named after its own.
 
 >>> config = configure("add", train="D2", size="nano", steps=500, training={"batch": 64})
 >>> config.model.layers, config.training.steps, config.training.batch, config.training.schedule
@@ -12,18 +12,72 @@ And a grid of runs: every combination of the values that options take, each run 
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from lengthwise.errors import InputError
-from lengthwise.model.config import size_fields
-from lengthwise.recipes.presets import preset as find_preset
-from lengthwise.recipes.recipe import Rows
+from lengthwise.model.config import ModelConfig, size_fields
 from lengthwise.records.files import read_file, read_json
 from lengthwise.records.spec import KEYS, SECTIONS
 from lengthwise.runs.config import RunConfig, file_name, read_config
+
+Rows = dict[str, RunConfig]
+"""What each row of a table or curve of a figure is called, and its config but for the seed."""
+
+
+def paper(task: str, size: str = "mini") -> RunConfig:
+    """The paper's hyperparameter table, and its code where the table is silent.
+
+    The table gives one rate and one dropout for all tasks. The paper's code differs for multiplication:
+    dropout 0.1 and a constant rate; this follows the code.
+    """
+    multiplies = task.startswith("mul")
+    return RunConfig.stored(
+        task=task,
+        model={**size_fields(size), "dropout": 0.1 if multiplies else 0.2, "bias": False, "context": 256},
+        data={"sampling": "paper", "samples": 100_000, "operand_width": 20},
+        training={
+            "optimizer": "adamw",
+            "learning_rate": 1e-3,
+            "betas": (0.9, 0.99),
+            "weight_decay": 0.1,
+            "clip": 1.0,
+            "schedule": "constant" if multiplies else "cosine",
+            "batch": 64,
+            "steps": 100_000,
+            "evaluate_every": 5_000,
+            "checkpoint_every": 5_000,
+        },
+    )
+
+
+def muon(task: str, size: str = "mini") -> RunConfig:
+    """What takes a fraction of the paper's steps: Muon, larger embeddings, an untied head, fresh problems."""
+    model = {**size_fields(size), "dropout": 0.1, "tied": False, "embedding_std": 0.3}
+    return RunConfig.stored(task=task, model=model)
+
+
+def fast(task: str, size: str = "mini") -> RunConfig:
+    """One recipe for every task, and the defaults of all configs: it converges, and makes a model ignore digits it
+    never saw.
+
+    Position embeddings that outweigh tokens, weight decay and dropout let attention go by position alone, so that
+    longer operands change nothing. Sparse digits take the model off the plateaus where it knows only part of an
+    answer. The rate starts to fall once half of every training length is right, and training ends 6,000 steps
+    later: what lies beyond these lengths settles last, and at a constant rate the hardest tasks get no further.
+    """
+    return RunConfig(task=task, model=ModelConfig.named(size))
+
+
+PRESETS: dict[str, Callable[[str, str], RunConfig]] = {"fast": fast, "paper": paper}
+
+
+def find_preset(name: str, task: str, size: str = "mini") -> RunConfig:
+    if name not in PRESETS:
+        raise InputError(f"unknown preset {name!r} (choose from {', '.join(PRESETS)})")
+    return PRESETS[name](task, size)
 
 
 def configure(

@@ -6,17 +6,20 @@ import random
 from itertools import product
 
 from lengthwise.recipes import paper
-from lengthwise.recipes.presets import Setting, Tuning, fast, paper_run, small
+from lengthwise.recipes.configure import Rows, fast
 from lengthwise.recipes.recipe import (
     FRESH_SEEDS,
     OPPOSITE,
     Recipe,
-    Rows,
+    Setting,
+    Tuning,
     Words,
     each,
     last,
     others,
+    paper_run,
     residues_as_predicted,
+    small,
 )
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import UNDECIDED, judge

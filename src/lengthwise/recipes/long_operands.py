@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from lengthwise.recipes.presets import Setting, Tuning, muon
-from lengthwise.recipes.recipe import Recipe, Rows
+from lengthwise.recipes.configure import Rows, muon
+from lengthwise.recipes.recipe import Recipe, Setting, Tuning
 from lengthwise.runs.config import RunConfig
 
 # Sums column by column: one layer of position-only attention, all positions alike. Then nothing in a long number

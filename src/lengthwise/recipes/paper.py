@@ -9,8 +9,19 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from lengthwise.recipes.presets import Setting, Tuning, paper_run, small
-from lengthwise.recipes.recipe import FRESH_SEEDS, Recipe, Rows, Words, as_predicted, each, residues_as_predicted
+from lengthwise.recipes.configure import Rows
+from lengthwise.recipes.recipe import (
+    FRESH_SEEDS,
+    Recipe,
+    Setting,
+    Tuning,
+    Words,
+    as_predicted,
+    each,
+    paper_run,
+    residues_as_predicted,
+    small,
+)
 from lengthwise.records.analysis import learned_at, learning_order
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED

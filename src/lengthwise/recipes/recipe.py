@@ -1,4 +1,5 @@
-"""What a recipe is: the rows it trains, and the tables, figures and claims that their runs fill and decide.
+"""What a recipe is: the rows it trains, and the tables, figures and claims that their runs fill and decide. And
+what rows share: the scale that they are run at, what they were tuned to, and small models for a laptop.
 
 A run belongs to a recipe by its row, ROW-sSEED. What is said of a recipe, and which functions of the report make
 its tables and figures, is in catalogue.toml: they are found when needed, so that recipes import no torch, no
@@ -13,11 +14,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
-from lengthwise.recipes.presets import SCALES, Setting
+from lengthwise.recipes.configure import PRESETS, Rows, find_preset, muon
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Measured, combined, judge, measured
 from lengthwise.records.view import RunView
@@ -25,17 +26,123 @@ from lengthwise.runs.config import RunConfig
 from lengthwise.theory import operations
 from lengthwise.theory.predict import find_rule
 
+T = TypeVar("T")
+
+SCALES = ("full", "laptop")
+OPERAND_WIDTH = 10
+CHECKPOINT_EVERY = 2_500
 TUNING_SEED = 0
 FRESH_SEEDS = range(101, 104)
 """The paper's tables are reported on seeds that nothing was tuned on (docs/protocol.md)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """At which scale a recipe is run, and where its hyperparameters come from."""
+
+    scale: str = "full"
+    preset: str = "fast"
+
+    def __post_init__(self) -> None:
+        for kind, value, allowed in (("scale", self.scale, SCALES), ("preset", self.preset, PRESETS)):
+            if value not in allowed:
+                raise InputError(f"unknown {kind} {value!r} (choose from {', '.join(allowed)})")
+        if self.laptop and self.preset != "fast":
+            raise InputError(f"scale 'laptop' requires preset fast, not {self.preset!r}")
+
+    @property
+    def laptop(self) -> bool:
+        return self.scale == "laptop"
+
+    def pick(self, full: T, laptop: T) -> T:
+        """What is meant for this scale."""
+        return laptop if self.laptop else full
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuning:
+    """What experiments beside the paper's tables were tuned to on seed 0. Rows of equal steps and batch stack."""
+
+    steps: int
+    batch: int = 256
+    dropout: float = 0.1
+    decay: float = 0.05
+    rate: float = 1e-3
+    position_std: float | None = None
+    sampling: str | None = None
+    """The config's own where None."""
+    evaluate_every: int = 500
+
+    def applied(self, config: RunConfig) -> RunConfig:
+        return config.changed(
+            model={"dropout": self.dropout, "position_std": self.position_std},
+            data={"sampling": self.sampling or config.data.sampling},
+            training={
+                "steps": self.steps,
+                "batch": self.batch,
+                "weight_decay": self.decay,
+                "learning_rate": self.rate,
+                "evaluate_every": self.evaluate_every,
+                "checkpoint_every": CHECKPOINT_EVERY,
+            },
+        )
+
+
+def paper_run(
+    setting: Setting,
+    task: str,
+    train: str,
+    test: str,
+    tuning: Tuning | None = None,
+    *,
+    size: str = "mini",
+    answer_width: int | None = None,
+) -> RunConfig:
+    """A run of the paper's training domain and model size, from the preset asked for; a tuning of its own replaces
+    the preset `fast`. At the scale of a laptop only the question is the paper's."""
+    if setting.laptop:
+        return small(task, train, test)
+    start = find_preset(setting.preset, task, size)
+    if setting.preset != "paper":
+        start = start if tuning is None else tuning.applied(muon(task, size))
+        start = start.changed(data={"operand_width": OPERAND_WIDTH})
+    return start.changed(train=train, test=test, data={"answer_width": answer_width})
+
+
+# At the scale of a laptop. Position embeddings that outweigh tokens, many heads, and decay of the embeddings at a
+# high learning rate of their own make a small model ignore digits it never saw; a larger base helps too.
+SMALL_SUMS: dict[str, Any] = {
+    "base": 6,
+    "model": {"layers": 2, "heads": 16, "width": 64, "embedding_std": 0.5, "position_std": 1.5},
+    "training": {"steps": 2_400, "batch": 32, "learning_rate": 3e-3, "weight_decay": 0.3},
+}
+SMALL_PRODUCTS: dict[str, Any] = {
+    "base": 4,
+    "model": {"layers": 2, "heads": 16, "width": 64, "embedding_std": 1.0, "position_std": 4.0},
+    "training": {"steps": 1_800, "batch": 64, "learning_rate": 8e-3, "weight_decay": 0.3},
+}
+# Nothing needs ignoring with relative positions, so regularization would only cost steps.
+SMALL_RELATIVE: dict[str, Any] = {"heads": 4, "dropout": 0.0, "normalized_attention": True}
+
+
+def small(task: str, train: str, test: str = "D1..3") -> RunConfig:
+    """A run that learns operands of up to two digits in a minute, tested one length above."""
+    start = muon(task, "nano").changed(
+        train=train,
+        test=test,
+        evaluation={"problems": 2_000, "interim_problems": 500},
+        training={"evaluate_every": 500, "checkpoint_every": 1_000},
+    )
+    return start.changed(**(SMALL_PRODUCTS if task.startswith("mul") else SMALL_SUMS))
+
+
+# --- recipes --------------------------------------------------------------------------------------------------
 
 Words = list[str | None]
 """A verdict on each thing that was looked at in a run."""
 Decide = Callable[[Sequence[RunView]], list[tuple[RunView, Words]]]
 """From a recipe's runs those that decide a claim, each with its words."""
 
-Rows = dict[str, RunConfig]
-"""What each row of a table or curve of a figure is called, and its config but for the seed."""
 RowsOf = Callable[[Setting], Rows]
 Claims = Mapping[str, Decide]
 """Where something is said, and how runs decide it."""

@@ -1,4 +1,4 @@
-"""Positional encodings: Table 1 and every encoding on its tasks, and what the paper says of relative positions.
+"""Positional encodings: Table 1, also in miniature for the demo, and what the paper says of relative positions.
 
 These experiments are ours, so they start from Muon and fresh problems whatever preset was asked for.
 """
@@ -7,14 +7,16 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from lengthwise.recipes.configure import Rows, muon
 from lengthwise.recipes.long_operands import POSITION_ONLY_TUNING, position_only
-from lengthwise.recipes.presets import SMALL_RELATIVE, Setting, Tuning, muon, small
 from lengthwise.recipes.recipe import (
     FRESH_SEEDS,
     OPPOSITE,
+    SMALL_RELATIVE,
     Decide,
     Recipe,
-    Rows,
+    Setting,
+    Tuning,
     Words,
     agreements,
     as_predicted,
@@ -26,6 +28,7 @@ from lengthwise.recipes.recipe import (
     mark_verdict,
     others,
     residues_as_predicted,
+    small,
 )
 from lengthwise.records.verdicts import UNDECIDED, Measured, judge
 from lengthwise.records.view import RunView
@@ -121,6 +124,33 @@ def _table1(setting: Setting, encoding: str, layout: str | None, task: str) -> R
         return small(task, "D1..2", "D1..4").changed(encoding=encoding, model=SHAPE, **changes)
     train = "D1..2" if task == "mul" else "D1..4"
     return run(setting, TABLE_1_TUNINGS[task], task, train, "D1..8", encoding=encoding, **changes)
+
+
+DEMO_SEED = 1
+DEMO_ENCODINGS, DEMO_TASKS = ("learned", "coupled"), ("add", "mul", "add%36", "add%35")
+DEMO_RELATIVE: dict[str, Any] = {
+    "model": {"context": 9, "embedding_std": 0.5, "position_std": 1.5, **SMALL_RELATIVE},
+    "training": {"steps": 900, "batch": 48, "learning_rate": 1e-3, "weight_decay": 0.1},
+}
+
+
+def demo_configs() -> list[RunConfig]:
+    """The paper's Table 1 in miniature, for two CPU cores and three minutes: one run for each task and encoding;
+    the sums of one encoding train as a stack.
+
+    Every model is trained on operands of one and two digits and tested on up to three. Sums are in base 6, where
+    36 = 6^2 divides a power of the base and 35 does not, products in base 4. Absolute positions are `learned`,
+    relative ones `coupled`.
+    """
+    return [_demo(task, encoding) for encoding in DEMO_ENCODINGS for task in DEMO_TASKS]
+
+
+def _demo(task: str, encoding: str) -> RunConfig:
+    width = {"operand_width": 3, "answer_width": 6 if task == "mul" else 4}
+    config = small(task, "D1..2", "D1..3").changed(
+        encoding=encoding, seed=DEMO_SEED, data=width, evaluation={"problems": 5_000, "interim_problems": 300}
+    )
+    return config.changed(**DEMO_RELATIVE) if encoding == "coupled" else config
 
 
 def addition_rows(setting: Setting) -> Rows:

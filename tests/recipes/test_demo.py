@@ -5,7 +5,7 @@ import json
 import pytest
 
 from lengthwise.commands.demo import Demo, row_verdict
-from lengthwise.recipes import presets
+from lengthwise.recipes import relative
 from lengthwise.recipes.relative import DEMO_ENCODINGS, DEMO_TASKS, demo_configs
 from lengthwise.runs.build import stack_key
 from lengthwise.theory.rules import generalization_mark
@@ -57,7 +57,7 @@ def test_the_verdict_on_a_row(words, expected):
 def two_steps(monkeypatch):
     """The same eight models, hardly trained."""
     configs = [config.changed(training={"steps": 2}, evaluation={"problems": 20}) for config in demo_configs()]
-    monkeypatch.setattr(presets, "demo_configs", lambda: configs)
+    monkeypatch.setattr(relative, "demo_configs", lambda: configs)
 
 
 def test_it_prints_one_table_and_then_its_rows_as_json(two_steps, tmp_path, capsys):

@@ -210,10 +210,8 @@ def _answer_form(layout: Layout) -> tuple[int, bool]:
 
 @dataclass(frozen=True)
 class Decoded:
-    """Answers as the model wrote them, and what is wrong with each. Exactly one of four holds."""
+    """What is wrong with each answer [M, N]. Exactly one of four holds."""
 
-    tokens: Tensor
-    """[M, N, S]"""
     exact: Tensor
     malformed: Tensor
     """Something else than digits and then the end; or intermediate steps that do not have their form."""
@@ -238,7 +236,7 @@ def split_failures(answers: Tensor, layout: Layout, problem: Pair, reference: Te
     exact = whole & ~differs.any(-1)
     first = _first(differs).clamp(max=answers.shape[-1] - 1).unsqueeze(-1)
     first_wrong = torch.where(whole & ~exact, significance.gather(-1, first).squeeze(-1), 0)
-    return Decoded(answers, exact, ~closed, wrong_length, first_wrong)
+    return Decoded(exact, ~closed, wrong_length, first_wrong)
 
 
 def _form(answers: Tensor, wanted: Tensor, start: Tensor, vocabulary: Vocabulary) -> tuple[Tensor, Tensor]:

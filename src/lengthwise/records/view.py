@@ -96,19 +96,12 @@ class RunView:
     def at(self, step: int) -> list[Record]:
         return [record for record in self.records if record.step == step]
 
-    @cached_property
-    def _histories(self) -> dict[tuple[str, str, str], dict[int, Record]]:
-        found: dict[tuple[str, str, str], dict[int, Record]] = {}
-        for record in sorted(self.records, key=lambda record: record.step):
-            if record.mode == "forced":
-                # Of two evaluations at one step the later one counts: after training more problems are taken.
-                key = record.metric, record.domain, record.reference
-                found.setdefault(key, {})[record.step] = record
-        return found
-
     def history(self, metric: str, domain: Domain | str, reference: str = TRUTH) -> dict[int, Record]:
-        """One thing, measured by teacher forcing, at every step, steps in order."""
-        return self._histories.get((metric, str(domain), reference), {})
+        """One thing, measured by teacher forcing, at every step, steps in order. Of two evaluations at one step
+        the later one counts: after training more problems are taken."""
+        wanted = (metric, str(domain), reference, "forced")
+        found = [r for r in self.records if (r.metric, r.domain, r.reference, r.mode) == wanted]
+        return {record.step: record for record in sorted(found, key=lambda record: record.step)}
 
     @cached_property
     def final_counts(self) -> Counts:

@@ -118,7 +118,7 @@ def test_every_applied_layer_is_told():
 def test_records():
     stack = untrained("coupled", "reversed")
     rows = few_rows(stack, 12)
-    records = measure_anatomy(stack, stack.members([5, 5]), rows)
+    records = list(measure_anatomy(stack, stack.members([5, 5]), rows))
     for name in NAMES:
         for row in rows:
             own = {r.metric: r for r in records if (r.run, r.domain) == (name, row.problems.name)}

@@ -50,8 +50,8 @@ def test_agreement_with_candidates_is_what_integers_say(text, computed):
     layout = build_layout("padded", task, 3)
     model = TheoryModel(layout, [task], [own])
     predicted = Hypothesis.parse("truncated:2")
-    records = measure_candidates(
-        subject(layout, model), [member(task)], [row(task, layout, predicted)], hypotheses
+    records = list(
+        measure_candidates(subject(layout, model), [member(task)], [row(task, layout, predicted)], hypotheses)
     )
     found = {(r.reference, r.metric): (r.correct, r.total) for r in records}
     assert {name for name, _ in found} == {*NAMES} - {"truth", "truncated:2"}, "those are measured anyway"
@@ -65,7 +65,7 @@ def test_candidates_by_carry_chain():
     task, window = Task.parse("add", 3), Hypothesis.parse("windowed:2")
     layout = build_layout("aligned", task, 3)
     strata = chain_strata([row(task, layout, Hypothesis.parse("windowed:3"))], DRAWING, [window])
-    records = measure_strata(subject(layout, PerfectModel(layout, [task])), [member(task)], strata)
+    records = list(measure_strata(subject(layout, PerfectModel(layout, [task])), [member(task)], strata))
     found = {(r.metric, r.reference): r.correct for r in records}
     for chain in range(4):
         own = [pair for pair in PAIRS if longest_chain(*pair, 3) == chain]
@@ -111,8 +111,8 @@ def third_carry(a, b):
 def test_steps_are_counted_one_by_one(kind, metric, zero):
     task = Task.parse("mul", 3)
     layout = build_layout("scratchpad", task, 3)
-    records = measure_steps(
-        subject(layout, Forgetful(layout, [task], kind)), [member(task)], [row(task, layout, TRUTH)]
+    records = list(
+        measure_steps(subject(layout, Forgetful(layout, [task], kind)), [member(task)], [row(task, layout, TRUTH)])
     )
     found = {r.metric: (r.correct, r.total) for r in records}
     right = {name: len(PAIRS) for name in ("steps:sums", "steps:carries", "steps:answer")}

@@ -56,7 +56,7 @@ def drawing(members, width, count):
 
 def r2_of(members, hypotheses, width, answer_width, count):
     subject = computing(hypotheses, members[0].task, width, answer_width)
-    return measure_dynamics(subject, members, drawing(members, width, count))
+    return list(measure_dynamics(subject, members, drawing(members, width, count)))
 
 
 def r2_by_run(records):
@@ -151,8 +151,10 @@ def test_measured_shares_are_those_of_theory(task, hypothesis):
     base, length, count, width = 3, 4, 4_000, 6
     one = member(task, train="D2", base=base)
     answer_width = one.task.answer_digits(width)
-    records = measure_dependence(
-        computing([hypothesis], one.task, width, answer_width), [one], drawing([one], width, count), length
+    records = list(
+        measure_dependence(
+            computing([hypothesis], one.task, width, answer_width), [one], drawing([one], width, count), length
+        )
     )
     assert len(records) == answer_width * length
     assert {(r.domain, r.mode, r.total, r.selection) for r in records} == {
@@ -196,7 +198,7 @@ def test_a_changed_digit_tells_the_local_rule_from_the_operands(base, domain):
         LocalModel(subject.layout, [one.task], [Hypothesis.parse("truth")]), subject.layout, subject.encoding
     )
     for asked, follows in ((subject, "truth"), (local, "local")):
-        records = measure_changed(asked, [one], drawing([one], 6, 300), Domain.parse(domain, base))
+        records = list(measure_changed(asked, [one], drawing([one], 6, 300), Domain.parse(domain, base)))
         assert [(r.metric, r.reference, r.domain) for r in records] == [
             ("after_change", "local", domain),
             ("after_change", "truth", domain),

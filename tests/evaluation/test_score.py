@@ -112,7 +112,7 @@ def test_chunks_do_not_matter(stack_and_steps, monkeypatch):
 def test_records_of_both_modes_agree(stack_and_steps):
     stack, _ = stack_and_steps
     forced = Assessment(stack)([3, 3], detail=False)
-    decoded = measure_decoded(stack, stack.members([3, 3]), domain_rows(stack))
+    decoded = list(measure_decoded(stack, stack.members([3, 3]), domain_rows(stack)))
     by_mode = [
         {(r.run, r.domain): r.correct for r in records if (r.metric, r.reference) == ("exact", "truth")}
         for records in (forced, decoded)
@@ -313,7 +313,7 @@ def test_failures_as_records():
     texts = ["640;[eos]", "640;[eos]", "740;[eos]", "650;[eos]", "64;[eos]0", "6+0;[eos]"]
     subject = Subject(Scripted(layout, task, texts), layout, LEARNED)
     member = Member("r", 5, task, Domain.parse("D2"), draws=0)
-    records = measure_decoded(subject, [member], [given_row(task, [(12, 34)] * 6, layout)])
+    records = list(measure_decoded(subject, [member], [given_row(task, [(12, 34)] * 6, layout)]))
     assert {r.metric: r.correct for r in records} == {
         "exact": 2,
         "malformed": 1,

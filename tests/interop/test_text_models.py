@@ -86,7 +86,7 @@ def test_products_and_residues_have_their_functions_named_too(task, name):
 def test_records_have_fixed_denominators_and_give_verdicts():
     spec = spec_of()
     found = ask(Computes(spec.task, Hypothesis.parse("truncated:3")), spec, Prompts(spec.task), 600)
-    records = text_records(spec, "fake", found)
+    records = list(text_records(spec, "fake", found))
     assert {row.word for row in verdicts(spec.predictions(), spec.train, records)} == {"holds"}
     stuttering = ask(Computes(spec.task, TRUTH, stutters=True), spec, Prompts(spec.task), 70)
     for record in text_records(spec, "fake", stuttering):

@@ -135,7 +135,7 @@ def test_denominators_are_fixed(tmp_path):
 
     stack = replace(stack, model=Nonsense(stack.layout, stack.model.tasks))
     forced = Assessment(stack)([0], detail=True)
-    decoded = measure_decoded(stack, stack.members([0]), domain_rows(stack))
+    decoded = list(measure_decoded(stack, stack.members([0]), domain_rows(stack)))
     for records in (forced, decoded):
         exact = {r.domain: (r.correct, r.total) for r in records if (r.metric, r.reference) == ("exact", "truth")}
         assert exact == {

@@ -77,14 +77,12 @@ class Anatomy:
     """[L, M, H]: the mean over answer digits of the weight on digits that they need."""
 
 
-def measure_anatomy(subject: Subject, members: Sequence[Member], rows: Sequence[Row]) -> list[Record]:
+def measure_anatomy(subject: Subject, members: Sequence[Member], rows: Sequence[Row]) -> Iterator[Record]:
     """Of each row and member, against truth."""
-    records: list[Record] = []
     for row in rows:
         found = dissect(subject, row.problems.pair, row.truth)
         for k, make in enumerate(row_makers(members, row.problems)):
-            records += _records(make, found, k)
-    return records
+            yield from _records(make, found, k)
 
 
 @torch.no_grad()

@@ -56,11 +56,9 @@ class Reading(NamedTuple):
         """Of tokens [M, N, T] that stand from place `start` on."""
         places = slice(start, start + ids.shape[-1])
         positions = self.positions[..., places]
-        return (
-            positions
-            if self.symbols is None
-            else torch.where(ids < self.base, positions, self.symbols[..., places])
-        )
+        if self.symbols is None:
+            return positions
+        return torch.where(ids < self.base, positions, self.symbols[..., places])
 
 
 def greedy(model: Model, reading: Reading, end: int = NO_TOKEN) -> Tensor:

@@ -206,20 +206,18 @@ def measure(
 
 def measure_candidates(
     subject: Subject, members: Sequence[Member], rows: Sequence[Row], hypotheses: Sequence[Hypothesis]
-) -> list[Record]:
+) -> Iterator[Record]:
     """Agreement with further hypotheses: what a model may compute where theory is silent, or beside what it says.
 
     What is measured anyway is left out: truth, and what theory predicts of a member.
     """
-    records: list[Record] = []
     for row in rows if hypotheses else ():
         of_truth = right_answers(subject, row.problems.pair, row.truth)
         makers = row_makers(members, row.problems)
         for hypothesis, matches in agreement(subject, members, row, hypotheses, of_truth).items():
             for k, (make, correct) in enumerate(zip(makers, matches.sum(1).tolist(), strict=True)):
                 if hypothesis not in (TRUTH, row.hypotheses[k]):
-                    records.append(make(reference=str(hypothesis), correct=correct))
-    return records
+                    yield make(reference=str(hypothesis), correct=correct)
 
 
 def agreement(
@@ -235,39 +233,35 @@ def agreement(
     return found
 
 
-def measure_steps(subject: Subject, members: Sequence[Member], rows: Sequence[Row]) -> list[Record]:
+def measure_steps(subject: Subject, members: Sequence[Member], rows: Sequence[Row]) -> Iterator[Record]:
     """Intermediate steps apart: problems whose every raw sum, carry or answer digit is right, each given all that
     stands before it.
 
     Teacher forcing shows every token what truly stands before it. So a carry that is wrong is wrong although its
     column's sum and the carry below were right: each step is measured by itself.
     """
-    records: list[Record] = []
     for row in rows:
         right = right_where(
             subject, row.problems.pair, row.truth, lambda tokens: [tokens.number == n for n in STEPS.values()]
         )
-        correct = right.sum(-1).tolist()
-        for k, make in enumerate(row_makers(members, row.problems)):
-            records += [make(metric=f"steps:{kind}", correct=correct[i][k]) for i, kind in enumerate(STEPS)]
-    return records
+        for make, counts in zip(row_makers(members, row.problems), right.sum(-1).T.tolist(), strict=True):
+            for kind, correct in zip(STEPS, counts, strict=True):
+                yield make(metric=f"steps:{kind}", correct=correct)
 
 
-def measure_decoded(subject: Subject, members: Sequence[Member], rows: Sequence[Row]) -> list[Record]:
+def measure_decoded(subject: Subject, members: Sequence[Member], rows: Sequence[Row]) -> Iterator[Record]:
     """The counts of real decoding, against truth: exact match, and the ways to fail."""
-    records: list[Record] = []
     for row in rows:
         answers = decode(subject, row.problems.pair)
         decoded = split_failures(answers, subject.layout, row.problems.pair, row.truth)
         for k, any_mode in enumerate(row_makers(members, row.problems)):
             make = partial(any_mode, mode="decoded")
-            records.append(make(correct=int(decoded.exact[k].sum())))
-            records.append(make(metric="malformed", correct=int(decoded.malformed[k].sum())))
-            records.append(make(metric="wrong_length", correct=int(decoded.wrong_length[k].sum())))
+            yield make(correct=int(decoded.exact[k].sum()))
+            yield make(metric="malformed", correct=int(decoded.malformed[k].sum()))
+            yield make(metric="wrong_length", correct=int(decoded.wrong_length[k].sum()))
             for digit, count in enumerate(torch.bincount(decoded.first_wrong[k]).tolist()):
                 if digit and count:
-                    records.append(make(metric=f"first_wrong:{digit}", correct=count))
-    return records
+                    yield make(metric=f"first_wrong:{digit}", correct=count)
 
 
 class Totals(NamedTuple):

@@ -48,17 +48,18 @@ FRESH = DRAWS_PER_PROBLEM - 2 * AROUND
 """The first of the draws for these, which no sampler takes."""
 
 
-def measure_dependence(subject: Subject, members: Sequence[Member], drawing: Drawing, length: int) -> list[Record]:
+def measure_dependence(
+    subject: Subject, members: Sequence[Member], drawing: Drawing, length: int
+) -> Iterator[Record]:
     """A record for each answer digit i and operand digit j: how many answers change at i."""
     a, b = dependence_problems(drawing, length)
     written = _written(subject, a, b)
     changed = (written[:, 1:] != written[:, :1]).sum(2).tolist()
-    records: list[Record] = []
     for member, of_a, of_b, table in zip(members, a, b, changed, strict=True):
         make = partial(_maker(member, of_a, of_b), domain=f"digits:{length}", total=drawing.count)
         for j, counts in enumerate(table, start=1):
-            records += [make(metric=f"depends:{i}:{j}", correct=count) for i, count in enumerate(counts, start=1)]
-    return records
+            for i, count in enumerate(counts, start=1):
+                yield make(metric=f"depends:{i}:{j}", correct=count)
 
 
 def dependence_problems(drawing: Drawing, length: int) -> Pair:
@@ -72,20 +73,17 @@ def dependence_problems(drawing: Drawing, length: int) -> Pair:
     return resize(every_a, drawing.width), resize(b.unsqueeze(1).expand_as(every_a), drawing.width)
 
 
-def measure_dynamics(subject: Subject, members: Sequence[Member], drawing: Drawing) -> list[Record]:
+def measure_dynamics(subject: Subject, members: Sequence[Member], drawing: Drawing) -> Iterator[Record]:
     """R2 of each digit that training fills and that both operands and answers have."""
     filled = 1 + max(member.train.length for member in members)
     digits = min(filled, drawing.width, subject.layout.answer_width)
     a, b = dynamics_problems(drawing, [member.train for member in members], digits)
     written = _written(subject, a, b)
-    records: list[Record] = []
     for member, of_a, of_b, answers in zip(members, a, b, written, strict=True):
         total = drawing.count - drawing.count // 2
         make = partial(_maker(member, of_a, of_b), domain=str(member.train), total=total)
-        records += [
-            make(metric=f"r2:{i}", value=value) for i, value in _each_r2(of_a, of_b, answers, drawing.base)
-        ]
-    return records
+        for i, value in _each_r2(of_a, of_b, answers, drawing.base):
+            yield make(metric=f"r2:{i}", value=value)
 
 
 def dynamics_problems(drawing: Drawing, domains: Sequence[Domain], digits: int) -> Pair:
@@ -103,22 +101,20 @@ def dynamics_problems(drawing: Drawing, domains: Sequence[Domain], digits: int) 
     return a, b
 
 
-def measure_changed(subject: Subject, members: Sequence[Member], drawing: Drawing, domain: Domain) -> list[Record]:
+def measure_changed(
+    subject: Subject, members: Sequence[Member], drawing: Drawing, domain: Domain
+) -> Iterator[Record]:
     """Two records for each member: how often the next digit follows the local rule, and how often it is true."""
     a, b = drawing.operands(str(domain), drawing.indices(CHANGE_START))
     answers = Answers([member.task for member in members], subject.layout.answer_width, drawing.device)(a, b)
     changed = changed_answers(drawing, domain.length, a, b, answers)
     said = next_digits(subject, (a, b), changed)
-    records: list[Record] = []
     for k, member in enumerate(members):
         asked = changed.possible[k]
-        make = partial(_maker(member, a[k : k + 1], b[k : k + 1]), domain=str(domain), mode="forced")
+        maker = _maker(member, a[k : k + 1], b[k : k + 1])
+        make = partial(maker, domain=str(domain), mode="forced", metric="after_change", total=int(asked.sum()))
         for reference, digits in (("local", changed.local[k]), ("truth", changed.true[k])):
-            correct = int((said[k] == digits)[asked].sum())
-            records.append(
-                make(metric="after_change", reference=reference, correct=correct, total=int(asked.sum()))
-            )
-    return records
+            yield make(reference=reference, correct=int((said[k] == digits)[asked].sum()))
 
 
 class Changed(NamedTuple):

@@ -67,10 +67,10 @@ class Strata:
     """What answers are compared with besides truth and that."""
 
 
-def measure_strata(subject: Subject, members: Sequence[Member], several: Sequence[Strata]) -> list[Record]:
+def measure_strata(subject: Subject, members: Sequence[Member], several: Sequence[Strata]) -> Iterator[Record]:
     """A record for each member, stratum that occurs, and reference: truth, what theory predicts if that differs,
     and further ones."""
-    tasks, records = [member.task for member in members], []
+    tasks = [member.task for member in members]
     for strata in several:
         problems = strata.problems
         row = Row.of(problems, tasks, strata.predicted, subject.layout.answer_width)
@@ -84,8 +84,7 @@ def measure_strata(subject: Subject, members: Sequence[Member], several: Sequenc
                 str(row.hypotheses[k]): right[-1][k],
             }
             make = partial(record_maker(member), selection=problems.selection)
-            records += _counts(make, strata, k, compared, chance_seen(member, problems.a[k], problems.b[k]))
-    return records
+            yield from _counts(make, strata, k, compared, chance_seen(member, problems.a[k], problems.b[k]))
 
 
 def _counts(

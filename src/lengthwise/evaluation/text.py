@@ -9,7 +9,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple, Protocol
@@ -141,26 +141,27 @@ def ask(
     return found
 
 
-def text_records(spec: RunSpec, name: str, found: Iterable[Answered], *, reverse: bool = False) -> list[Record]:
+def text_records(
+    spec: RunSpec, name: str, found: Iterable[Answered], *, reverse: bool = False
+) -> Iterator[Record]:
     """Exact match as everywhere. An answer that is greedily decoded equals a reference exactly if teacher forcing
     would find it, so these counts stand in both modes."""
     member, task = Member(name, spec.seed, spec.task, spec.train), spec.task
-    records: list[Record] = []
     for answered in found:
         (make,) = row_makers([member], answered.problems)
         decoded, domain = partial(make, mode="decoded"), Domain.parse(answered.problems.name, task.base)
         truth = [task(a, b) for a, b in answered.pairs]
         for hypothesis in dict.fromkeys([TRUTH, spec.measured_hypothesis(domain) or TRUTH]):
             against = partial(make, reference=str(hypothesis))
-            records.append(against(correct=sum(answered.matches(hypothesis, task))))
+            yield against(correct=sum(answered.matches(hypothesis, task)))
             if hypothesis != TRUTH:
                 coinciding = replace(answered, answers=truth).matches(hypothesis, task)
-                records.append(against(metric="coincides", correct=sum(coinciding)))
+                yield against(metric="coincides", correct=sum(coinciding))
         answers = zip(truth, answered.answers, strict=True)
         ways = Counter(_way(x, y, task.base, reverse) for x, y in answers)
         always = dict.fromkeys(("exact", "malformed", "wrong_length"), 0)
-        records += [decoded(metric=way, correct=count) for way, count in {**always, **ways}.items()]
-    return records
+        for way, count in {**always, **ways}.items():
+            yield decoded(metric=way, correct=count)
 
 
 def _way(truth: int, answer: int | None, base: int, reverse: bool) -> str:

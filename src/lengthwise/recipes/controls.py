@@ -61,9 +61,9 @@ def _question(draws: random.Random, setting: Setting) -> RunConfig:
     operation, modular = draws.choice(sorted(LENGTHS)), draws.choice([False, True])
     base, modulus, length = draws.choice(BASES), draws.choice(MODULI), draws.choice(LENGTHS[operation])
     task = f"{operation}%{modulus}" if modular else operation
-    return (
-        small(task, "D2").changed(base=4) if setting.laptop else fast(task).changed(train=f"D{length}", base=base)
-    )
+    if setting.laptop:
+        return small(task, "D2").changed(base=4)
+    return fast(task).changed(train=f"D{length}", base=base)
 
 
 def fixed_samples_rows(setting: Setting) -> Rows:

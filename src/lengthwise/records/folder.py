@@ -189,9 +189,13 @@ class RunFolder(RunSource):
 
     def _drop_torn_line(self) -> None:
         """What a crash left of a line would spoil the line appended to it."""
-        size = self.records_size()
-        if size and self.record_lines(size - 1) != b"\n":
-            self.cut_records(self.record_lines().rfind(b"\n") + 1)
+        if self.records_size() == 0:
+            return
+        with self.records_path.open("rb") as handle:
+            handle.seek(-1, os.SEEK_END)
+            torn = handle.read() != b"\n"
+        if torn:
+            self.cut_records(self.records_path.read_bytes().rfind(b"\n") + 1)
 
 
 def differences(ours: Any, theirs: Any, place: str = "") -> Iterable[str]:

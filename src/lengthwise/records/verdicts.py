@@ -85,10 +85,9 @@ class Verdict:
         return self.prediction.accuracy
 
     def __repr__(self) -> str:
+        hypothesis = self.prediction.hypothesis or "no prediction"
+        named = f"{self.prediction.domain}: {hypothesis} {self.word or ''}".strip()
         agreement = "" if self.agreement is None else f", agreement {self.agreement.share:.2%}"
-        named = (
-            f"{self.prediction.domain}: {self.prediction.hypothesis or 'no prediction'} {self.word or ''}".strip()
-        )
         return f"<{named}, accuracy {self.accuracy.share:.2%}{agreement}>"
 
 

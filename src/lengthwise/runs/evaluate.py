@@ -101,7 +101,7 @@ def _strata(stack: Stack, rows: Sequence[Row], candidates: Sequence[Hypothesis])
 def assess_dependence(stack: Stack, members: Sequence[Member]) -> list[Record]:
     """What the answers depend on, with operands of the longest length tested."""
     drawing = stack.drawing(stack.config.evaluation.interim_problems)
-    return measure_dependence(stack, members, drawing, _longest_tested(stack).length)
+    return [*measure_dependence(stack, members, drawing, _longest_tested(stack).length)]
 
 
 def _longest_tested(stack: Stack) -> Domain:
@@ -279,7 +279,7 @@ def evaluate_text(
     """Measure a model that answers in text on what a config asks; records call it by this name."""
     spec = config.spec
     found = ask(model, spec, prompts, config.evaluation.problems, watch)
-    records = text_records(spec, name, found, reverse=prompts.reverse)
+    records = [*text_records(spec, name, found, reverse=prompts.reverse)]
     judged = verdicts(spec.predictions(), spec.train, records)
     return Evaluation(records, judged, [], functions=find_functions(spec.task, found))
 

@@ -15,6 +15,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import takewhile
 from math import inf, sqrt
 from statistics import fmean
 from typing import Any
@@ -83,12 +84,8 @@ def learned_at(accuracies: dict[int, float]) -> int | None:
     >>> learned_at({0: 0.1, 10: 0.995, 20: 0.98, 30: 0.99, 40: 1.0}), learned_at({0: 1.0, 10: 0.5})
     (30, None)
     """
-    found = None
-    for step in sorted(accuracies, reverse=True):
-        if accuracies[step] < LEARNED:
-            break
-        found = step
-    return found
+    learned = takewhile(lambda step: accuracies[step] >= LEARNED, sorted(accuracies, reverse=True))
+    return min(learned, default=None)
 
 
 @dataclass(frozen=True, slots=True)

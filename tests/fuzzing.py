@@ -450,8 +450,7 @@ def may_change(command: list[str], path: str) -> bool:
 def broken_promises(command: list[str], found: Outcome) -> list[str]:
     """What the command promised and did not keep; empty if all is well."""
     # What takes long says so first: how long depends on what else the machine does.
-    err = found.err.removeprefix("predicting: this takes more than a moment\n")
-    lines = err.splitlines()
+    lines = [line for line in found.err.splitlines() if not line.endswith(": this takes more than a moment")]
     changed = [path for path, content in found.before.items() if found.after.get(path) != content]
     added = sorted(set(found.after) - set(found.before))
     if found.code == 0:
@@ -461,7 +460,7 @@ def broken_promises(command: list[str], found: Outcome) -> list[str]:
         f"ended with {found.code}": found.code not in ((0, 1, 2) if "--against" in command else (0, 2)),
         "a traceback": "Traceback" in found.err,
         "not one line": found.code == 2 and len(lines) != 1,
-        "no error line": found.code == 2 and not err.startswith("error: "),
+        "no error line": found.code == 2 and not "".join(lines[:1]).startswith("error: "),
         "a long line": found.code == 2 and len(found.err) > LONGEST_LINE,
         "a half-written file": any(path.endswith((".new", ".lock")) for path in added),
         f"changed {changed[:3]}": bool(changed),

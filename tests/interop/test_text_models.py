@@ -257,6 +257,6 @@ def test_what_cannot_be_asked_is_told_in_one_line(arguments, message, tmp_path, 
     monkeypatch.chdir(tmp_path)
     capsys.readouterr()
     with pytest.raises(SystemExit) as stopped:
-        cli.main(["evaluate", *arguments])
+        cli.main(["evaluate", *arguments, "--quiet"])
     said = capsys.readouterr().err
     assert stopped.value.code == 2 and message in said and said.count("\n") == 1

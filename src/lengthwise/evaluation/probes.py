@@ -1,11 +1,11 @@
 """What the digits of a model's answers depend on, asked by drawing operand digits anew.
 
 **Dependence** is how often changing an operand digit changes an answer digit. It is measured here;
-`theory.dependence` has the exact shares of a hypothesis, and `records.dependence` puts the two side by side. Both
+`theory.dependence` has the exact shares of a hypothesis, and `records.analysis` puts the two side by side. Both
 operands have `length` uniformly random, independent digits, zeros included. For each digit j of a the same
 problems are decoded once more with that digit replaced by one of the base - 1 others, each as likely.
 
-**Dynamics** is how each answer digit is learned, measured here at every evaluation; `theory.dynamics` has the
+**Dynamics** is how each answer digit is learned, measured here at every evaluation; `theory.carries` has the
 ceiling that a perfect adder reaches. For each answer digit i there are problems of the member's training domain
 (of its reserved pairs, where it has such) whose digits of columns i-1, i and i+1 are drawn anew, in both operands,
 uniformly and independently. A decision tree learns from half of them what the model writes at i, given

@@ -220,9 +220,14 @@ def _run_folders(root: Path) -> Iterator[Path]:
 def _packed_paths(file: Path) -> list[Path]:
     """The runs that a packed file stores itself; the file where it cannot be read, for a line that says so."""
     try:
-        return [run.path for run in packed_runs(file) if run.path.parent.name == file.name]
+        return _own_runs(file, _changed(file))
     except (InputError, OSError):
         return [file]
+
+
+@lru_cache(maxsize=MAX_LISTED)
+def _own_runs(file: Path, changed: Changed) -> list[Path]:
+    return [run.path for run in packed_runs(file) if run.path.parent.name == file.name]
 
 
 def _listed(entries: dict[str, Path], name: str, kind: str) -> Path:
@@ -310,11 +315,23 @@ def _asked(path: Path, changed: Changed) -> dict[str, Any]:
 def summary(name: str, path: Path) -> RunEntry:
     """What a run folder says of itself, or what is wrong with it."""
     try:
-        asked, run = _asked(path, _changed(path / CONFIG)), open_run(path)
-        size, has_model = run.records_size(), run.has_model
-        return RunEntry(name=name, **asked, status=_status(run), records_size=size, has_model=has_model)
+        if path.parent.is_file():
+            return _packed_entry(name, path, _changed(path.parent)).model_copy()
+        return _entry(name, path)
     except Exception as error:  # one broken folder must not take the list with it
         return RunEntry(name=name, error=f"cannot be read: {one_line(error)}")
+
+
+def _entry(name: str, path: Path) -> RunEntry:
+    asked, run = _asked(path, _changed(path / CONFIG)), open_run(path)
+    size, has_model = run.records_size(), run.has_model
+    return RunEntry(name=name, **asked, status=_status(run), records_size=size, has_model=has_model)
+
+
+@lru_cache(maxsize=2 * MAX_LISTED)
+def _packed_entry(name: str, path: Path, changed: Changed) -> RunEntry:
+    """Nothing of it changes while its file does not."""
+    return _entry(name, path)
 
 
 def setting(view: "RunView") -> dict[str, Any]:

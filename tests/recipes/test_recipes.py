@@ -172,7 +172,7 @@ def tiny(name: str) -> Recipe:
     """A laptop recipe with hardly a step of training and of measuring."""
     recipe = RECIPES[name]
     changes = {
-        "model": {"layers": 1, "width": 16},
+        "model": {"layers": 1, "heads": 2, "width": 16},
         "training": {"steps": 4, "batch": 8, "warmup": 1, "evaluate_every": 2},
         "evaluation": {"problems": 20, "interim_problems": 20, "dependence": False, "dynamics": False},
     }

@@ -22,7 +22,7 @@ FAMILIES = {"learned": "absolute", "coupled": "relative"}
 
 @dataclass(frozen=True, kw_only=True)
 class Demo(Verbosity):
-    """Train eight small models on this machine and see which predictions hold. Takes about three minutes."""
+    """Train eight small models on this machine and see which predictions hold. Takes about two minutes."""
 
     out: Path = Path("runs/demo")
     """Folder that holds the run folders. Finished runs in it are not trained again."""

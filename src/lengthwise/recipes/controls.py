@@ -20,6 +20,7 @@ from lengthwise.recipes.recipe import (
     paper_run,
     residues_as_predicted,
     small,
+    small_tuned,
 )
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import UNDECIDED, judge
@@ -127,7 +128,7 @@ def _representatives() -> list[RunConfig]:
 
 
 def regularization_rows(setting: Setting) -> Rows:
-    starts = [small(task, "D1+D2") for task in ("add", "add%35")] if setting.laptop else _representatives()
+    starts = [small_tuned(task, "D1+D2") for task in ("add", "add%35")] if setting.laptop else _representatives()
     dropouts, decays = setting.pick(((0.0, 0.1, 0.2), (0.0, 0.05, 0.3)), ((0.0, 0.2), (0.0, 0.3)))
     return {
         f"regularization-{start.task.replace('%', '-mod-')}-dropout{dropout:g}-decay{decay:g}": start.changed(

@@ -20,7 +20,7 @@ from lengthwise.recipes.recipe import (
     each,
     paper_run,
     residues_as_predicted,
-    small,
+    small_tuned,
 )
 from lengthwise.records.analysis import learned_at, learning_order
 from lengthwise.records.schema import TRUTH
@@ -127,7 +127,7 @@ def _scaled(setting: Setting, size: str, train: str) -> RunConfig:
     if not setting.laptop:
         return paper_run(setting, "add", train, "D9", SCALES_TUNING, size=size)
     width, training = int(size.removeprefix("width")), {"steps": 1_000, "evaluate_every": 100}
-    return small("add", train).changed(model={"width": width}, training=training)
+    return small_tuned("add", train).changed(model={"width": width}, training=training)
 
 
 def mixture_is_easier(runs: Sequence[RunView]) -> list[tuple[RunView, Words]]:

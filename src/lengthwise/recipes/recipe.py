@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
-from lengthwise.recipes.configure import PRESETS, Rows, find_preset, muon
+from lengthwise.recipes.configure import PRESETS, Rows, fast, find_preset, muon
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Measured, combined, judge, measured
 from lengthwise.records.view import RunView
@@ -101,7 +101,7 @@ def paper_run(
     """A run of the paper's training domain and model size, from the preset asked for; a tuning of its own replaces
     the preset `fast`. At the scale of a laptop only the question is the paper's."""
     if setting.laptop:
-        return small(task, train, test)
+        return small(task, train, test) if tuning is None else small_tuned(task, train, test)
     start = find_preset(setting.preset, task, size)
     if setting.preset != "paper":
         start = start if tuning is None else tuning.applied(muon(task, size))
@@ -109,31 +109,61 @@ def paper_run(
     return start.changed(train=train, test=test, data={"answer_width": answer_width})
 
 
-# At the scale of a laptop. Position embeddings that outweigh tokens, many heads, and decay of the embeddings at a
-# high learning rate of their own make a small model ignore digits it never saw; a larger base helps too.
+# What differs from the preset `fast` at the scale of a laptop, where a small model needs few problems: batch,
+# curriculum, cool-down and the time between evaluations are shorter. More digits to tell apart, those of a larger
+# base, help a model to ignore digits it never saw. With NanoGPT's three heads at a rate of 1e-3 sums modulo 35 are
+# not learned well enough in that time; at 4e-3 wider models ignored unseen digits less well.
 SMALL_SUMS: dict[str, Any] = {
+    "base": 6,
+    "model": {"heads": 6},
+    "data": {"sparse_problems": 20_000},
+    "training": {
+        "steps": 2_000,
+        "batch": 32,
+        "cooldown": 900,
+        "learning_rate": 2e-3,
+        "evaluate_every": 100,
+        "checkpoint_every": 1_000,
+    },
+    "evaluation": {"problems": 2_000, "interim_problems": 300},
+}
+
+
+def small(task: str, train: str, test: str = "D1..3") -> RunConfig:
+    """A run that learns operands of up to two digits in a minute, tested one length above.
+
+    Products keep a tuning of their own: with the preset they learn their domain in 1,200 steps, but do not ignore
+    unseen digits with every seed (docs/log.md).
+    """
+    if task.startswith("mul"):
+        return small_tuned(task, train, test)
+    return fast(task, "nano").changed(train=train, test=test, **SMALL_SUMS)
+
+
+# The same for products, and for experiments that have a tuning of their own at full scale too.
+TUNED_SUMS: dict[str, Any] = {
     "base": 6,
     "model": {"layers": 2, "heads": 16, "width": 64, "embedding_std": 0.5, "position_std": 1.5},
     "training": {"steps": 2_400, "batch": 32, "learning_rate": 3e-3, "weight_decay": 0.3},
 }
-SMALL_PRODUCTS: dict[str, Any] = {
+TUNED_PRODUCTS: dict[str, Any] = {
     "base": 4,
     "model": {"layers": 2, "heads": 16, "width": 64, "embedding_std": 1.0, "position_std": 4.0},
     "training": {"steps": 1_800, "batch": 64, "learning_rate": 8e-3, "weight_decay": 0.3},
 }
-# Nothing needs ignoring with relative positions, so regularization would only cost steps.
+# Nothing needs ignoring with relative positions, so there is no dropout. The preset does not do for them: with it,
+# without dropout, 7 and 11 % of the demo's three-digit sums were right (seeds 0, 2), with this 92 % (seed 1).
 SMALL_RELATIVE: dict[str, Any] = {"heads": 4, "dropout": 0.0, "normalized_attention": True}
 
 
-def small(task: str, train: str, test: str = "D1..3") -> RunConfig:
-    """A run that learns operands of up to two digits in a minute, tested one length above."""
+def small_tuned(task: str, train: str, test: str = "D1..3") -> RunConfig:
     start = muon(task, "nano").changed(
         train=train,
         test=test,
         evaluation={"problems": 2_000, "interim_problems": 500},
         training={"evaluate_every": 500, "checkpoint_every": 1_000},
     )
-    return start.changed(**(SMALL_PRODUCTS if task.startswith("mul") else SMALL_SUMS))
+    return start.changed(**(TUNED_PRODUCTS if task.startswith("mul") else TUNED_SUMS))
 
 
 # --- recipes --------------------------------------------------------------------------------------------------

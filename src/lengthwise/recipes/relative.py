@@ -29,6 +29,7 @@ from lengthwise.recipes.recipe import (
     others,
     residues_as_predicted,
     small,
+    small_tuned,
 )
 from lengthwise.records.verdicts import UNDECIDED, Measured, judge
 from lengthwise.records.view import RunView
@@ -55,7 +56,7 @@ MEASURED: dict[str, Any] = {"details": False, "problems": 2_000}
 def run(setting: Setting, tuning: Tuning, task: str, train: str, test: str, **changes: Any) -> RunConfig:
     """At the scale of a laptop all are tuned alike."""
     if setting.laptop:
-        start = small(task, train, test).changed(**changes)
+        start = small_tuned(task, train, test).changed(**changes)
         return start.changed(model=SMALL_RELATIVE, training=LAPTOP_TRAINING)
     start = muon(task, "micro").changed(train=train, test=test, evaluation=MEASURED, **changes)
     return tuning.applied(start).changed(model=SHAPE)
@@ -121,7 +122,7 @@ def _table1(setting: Setting, encoding: str, layout: str | None, task: str) -> R
     changes = {"layout": layout, "data": {"operand_width": width, "answer_width": answer_width}}
     if setting.laptop:
         # Regularized as for absolute positions: what all encodings share has to let those ignore unseen digits.
-        return small(task, "D1..2", "D1..4").changed(encoding=encoding, model=SHAPE, **changes)
+        return small_tuned(task, "D1..2", "D1..4").changed(encoding=encoding, model=SHAPE, **changes)
     train = "D1..2" if task == "mul" else "D1..4"
     return run(setting, TABLE_1_TUNINGS[task], task, train, "D1..8", encoding=encoding, **changes)
 
@@ -135,7 +136,7 @@ DEMO_RELATIVE: dict[str, Any] = {
 
 
 def demo_configs() -> list[RunConfig]:
-    """The paper's Table 1 in miniature, for two CPU cores and three minutes: one run for each task and encoding;
+    """The paper's Table 1 in miniature, for two CPU cores and two minutes: one run for each task and encoding;
     the sums of one encoding train as a stack.
 
     Every model is trained on operands of one and two digits and tested on up to three. Sums are in base 6, where
@@ -147,7 +148,8 @@ def demo_configs() -> list[RunConfig]:
 
 def _demo(task: str, encoding: str) -> RunConfig:
     width = {"operand_width": 3, "answer_width": 6 if task == "mul" else 4}
-    config = small(task, "D1..2", "D1..3").changed(
+    start = small_tuned if encoding == "coupled" else small
+    config = start(task, "D1..2", "D1..3").changed(
         encoding=encoding, seed=DEMO_SEED, data=width, evaluation={"problems": 5_000, "interim_problems": 300}
     )
     return config.changed(**DEMO_RELATIVE) if encoding == "coupled" else config

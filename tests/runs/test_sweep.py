@@ -250,6 +250,10 @@ def test_a_terminal_shows_runs_by_state(tmp_path):
         ["1", "failed", third.name],
         ["1", "done"],
     ]
+    # A whole record tells the step; what another process is writing does not.
+    fourth.records_path.write_bytes(b'{"step": 1}\n{"step": 1200}\n{"step": 13')
+    console.print(board.table())
+    assert f"running  {fourth.name} at step 1,200" in console.export_text()
 
 
 def test_reproduce_and_python_take_the_same_engines(tmp_path):

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from lengthwise.commands.sweep import ScaleOut
+from lengthwise.errors import InputError
 from lengthwise.progress import Verbosity
 from lengthwise.records.verdicts import GATE, TOLERANCE, Verdict
 from lengthwise.report.run_tables import row_verdict, styled, verdict_json
@@ -22,7 +24,7 @@ FAMILIES = {"learned": "absolute", "coupled": "relative"}
 
 @dataclass(frozen=True, kw_only=True)
 class Demo(Verbosity):
-    """Train eight small models on this machine and see which predictions hold. Takes about two minutes."""
+    """Train eight small models on this machine and see which predictions hold, in a minute and a half."""
 
     out: Path = Path("runs/demo")
     """Folder that holds the run folders. Finished runs in it are not trained again."""
@@ -34,12 +36,16 @@ class Demo(Verbosity):
         from lengthwise.recipes.relative import demo_configs
         from lengthwise.records.view import RunView
         from lengthwise.report.page import Report
-        from lengthwise.runs.launch import train
 
         console = self.results(as_json=self.json)
         configs, words, start = demo_configs(), catalogue()["demo"], time.perf_counter()
         console.print(words["introduction"], soft_wrap=True)
-        folders = train(configs, self.out, device="cpu", console=self.news())
+        # A core for each stack takes less time than all cores for one stack after the other.
+        processes, runs = ScaleOut(on="local"), {config.name: config for config in configs}
+        folders, failed = processes.train(runs, self.out, self.out / "logs", device="cpu", console=self.news())
+        if failed:
+            first, reason = next(iter(failed.items()))
+            raise InputError(f"{len(failed)} of {len(runs)} runs failed; {Path(first).name}: {reason}")
         seconds = time.perf_counter() - start
         rows = [(config, RunView(folder).verdicts()) for config, folder in zip(configs, folders, strict=True)]
         if self.json:

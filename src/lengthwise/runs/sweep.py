@@ -5,6 +5,7 @@ of runs. What they call, `finish`, may be called again after any accident, on an
 folders: what is done is left alone, the rest goes on from its checkpoints.
 """
 
+import json
 import sys
 import time
 import traceback
@@ -30,6 +31,8 @@ from lengthwise.runs.launch import Job, train_jobs
 STATES = {"waiting": "dim", "running": "cyan", "failed": "red", "done": "green"}
 NAMES_SHOWN = 3
 REFRESH_SECONDS = 1.0
+TAIL = 1 << 13
+"""Bytes at the end of records.jsonl that surely hold a whole record."""
 
 PATIENCE = 120.0
 """Seconds to wait for a folder in use: whoever was stopped or lost its node may not have ended yet."""
@@ -193,14 +196,24 @@ class Board:
 
     def table(self) -> Table:
         by_state: dict[str, list[str]] = {state: [] for state in STATES}
-        for path, folder in self.folders.items():
-            by_state[self._state(path)].append(escape(folder.name))
+        for path in self.folders:
+            by_state[self._state(path)].append(path)
         table = Table("runs", "are", "", box=None)
-        for state, names in by_state.items():
-            more = ", ..." if len(names) > NAMES_SHOWN else ""
-            listed = ", ".join(names[:NAMES_SHOWN]) + more if state in ("running", "failed") else ""
-            table.add_row(str(len(names)), f"[{STATES[state]}]{state}[/]", listed)
+        for state, paths in by_state.items():
+            named = paths[:NAMES_SHOWN] if state in ("running", "failed") else []
+            listed = [escape(self.folders[path].name) + self._step(path, state) for path in named]
+            more = ["..."] if named != paths and named else []
+            table.add_row(str(len(paths)), f"[{STATES[state]}]{state}[/]", ", ".join([*listed, *more]))
         return table
+
+    def _step(self, path: str, state: str) -> str:
+        """The last one with a record, of a run that is at work."""
+        if state != "running":
+            return ""
+        folder = self.folders[path]
+        tail = folder.record_lines(max(0, folder.records_size() - TAIL))
+        last = tail[: tail.rfind(b"\n")].rsplit(b"\n", 1)[-1]
+        return f" at step {json.loads(last)['step']:,}" if last else ""
 
     def _state(self, path: str) -> str:
         if path in self.done:

@@ -79,6 +79,7 @@ def test_the_encodings_differ_in_nothing_else():
     assert {config.encoding for config in rows("long-encodings").values()} == set(ENCODINGS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAR)
 def test_two_steps_of_every_row(name, tmp_path):
     folders = train(tiny_recipe(name), tmp_path, LAPTOP)

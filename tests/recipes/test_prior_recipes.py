@@ -19,7 +19,7 @@ FULL, LAPTOP = Setting(), Setting(scale="laptop")
 PRIOR = ("prior-ladder", "prior-lengths", "carry-reading", "base-or-modulus", "unseen-digits")
 HARDLY = {
     "training": {"steps": 2, "batch": 4, "warmup": 1, "evaluate_every": 2, "schedule": "linear"},
-    "model": {"layers": 1, "width": 64},
+    "model": {"layers": 1, "width": 96},
 }
 
 

@@ -18,6 +18,7 @@ def small():
     return paper("add", "nano").changed(**changes, training={"batch": 4})
 
 
+@pytest.mark.slow
 def test_bench_measures_one_model_and_a_stack():
     found = bench(small(), CPU, members=2, seconds=0.05)
     assert [rate["members"] for rate in found["training"]] == [1, 2]

@@ -319,6 +319,7 @@ def tells_all_attention(page: Page, tokens_before: int) -> None:
     assert sum(percent) == pytest.approx(100, abs=1.1), percent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "other"), [(PHONE, DESKTOP), (DESKTOP, PHONE)])
 def test_a_long_sum_is_shown_whole_in_blocks(opened, size, other):
     a, b = LONG

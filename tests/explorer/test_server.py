@@ -64,6 +64,7 @@ def requests(description: dict, sound: dict, count: int):
         yield path, query
 
 
+@pytest.mark.slow
 def test_no_request_makes_the_server_fail(server):
     with server.client() as client:
         description = client.get("/openapi.json").json()

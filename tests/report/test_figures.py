@@ -129,6 +129,7 @@ def standing_run(folder, percents=(55.6, 55.1, 56.0), seed=1):
     )
 
 
+@pytest.mark.slow
 def test_every_figure_is_drawn_saved_and_explained(tmp_path):
     views = everything(tmp_path / "runs")
     for name, spec in FIGURES.items():

@@ -332,6 +332,7 @@ def test_all_of_results_stays_small():
     assert len(Report.of([ROOT / "results"]).html().encode()) < 6e6
 
 
+@pytest.mark.slow
 def test_many_runs_stay_small(tmp_path):
     """A hundred runs through training with digits, 50 questions."""
     view = synthetic_run(tmp_path, ADD | {"evaluation": WATCHED}, steps=range(0, 3000, 100))

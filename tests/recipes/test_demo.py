@@ -5,6 +5,7 @@ import json
 import pytest
 
 from lengthwise.commands.demo import Demo, row_verdict
+from lengthwise.errors import InputError
 from lengthwise.recipes import relative
 from lengthwise.recipes.relative import DEMO_ENCODINGS, DEMO_TASKS, demo_configs
 from lengthwise.runs.build import stack_key
@@ -74,3 +75,10 @@ def test_it_prints_one_table_and_then_its_rows_as_json(two_steps, tmp_path, caps
     first = rows[0]["rows"][2]
     assert first["domain"] == "D3" and first["hypothesis"] == "truncated:2" and first["accuracy"] == "0"
     assert first["verdict"] == "undecided" and first["measured"]["total"] == 20
+
+
+def test_a_run_that_fails_is_named_in_one_line(monkeypatch, tmp_path):
+    broken = demo_configs()[1].changed(training={"steps": 8, "learning_rate": 1e30}, evaluation={"problems": 20})
+    monkeypatch.setattr(relative, "demo_configs", lambda: [broken])
+    with pytest.raises(InputError, match=f"1 of 1 runs failed; {broken.name}: the loss is no longer finite"):
+        Demo(out=tmp_path, quiet=True).run()

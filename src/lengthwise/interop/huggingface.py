@@ -22,9 +22,9 @@ from torch import Tensor, nn
 from lengthwise.arithmetic import in_base
 from lengthwise.errors import InputError
 from lengthwise.evaluation.decode import answer_tokens
-from lengthwise.model.gpt import Single
 from lengthwise.model.positions import IndexEncoding
 from lengthwise.model.positions.randomized import PREFIX
+from lengthwise.model.single import Single
 from lengthwise.records.files import read_json, refuse_used_folder
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.view import RunView

@@ -98,10 +98,8 @@ def counterexample_rows(setting: Setting) -> Rows:
 def plateau_rows(setting: Setting) -> Rows:
     """Products modulo p without the curriculum of sparse digits, which takes a model off its plateaus."""
     rows = paper.modular_multiplication_rows(setting, PLATEAUS_TUNING)
-    unsparse = {"data": {"sparse": 0.0}}
-    return {
-        name.replace("modular-multiplication", "plateaus"): row.changed(**unsparse) for name, row in rows.items()
-    }
+    unsparse = {name: row.changed(data={"sparse": 0.0}) for name, row in rows.items()}
+    return {name.replace("modular-multiplication", "plateaus"): row for name, row in unsparse.items()}
 
 
 def packing_rows(setting: Setting) -> Rows:

@@ -11,8 +11,9 @@ from torch import nn
 
 from lengthwise.errors import InputError
 from lengthwise.evaluation.problems import Drawing, Member, Subject
-from lengthwise.model.gpt import GPT, Single
+from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import find_encoding
+from lengthwise.model.single import Single
 from lengthwise.runs.config import RunConfig
 from lengthwise.runs.machine import FLOAT, SMALLER_MODEL, parameter_count, refuse_beyond, training_memory
 from lengthwise.theory.encodings import layout_facts

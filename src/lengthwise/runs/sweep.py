@@ -201,15 +201,13 @@ class Board:
         table = Table("runs", "are", "", box=None)
         for state, paths in by_state.items():
             named = paths[:NAMES_SHOWN] if state in ("running", "failed") else []
-            listed = [escape(self.folders[path].name) + self._step(path, state) for path in named]
-            more = ["..."] if named != paths and named else []
+            listed = [escape(self.folders[path].name) + self._step(path) for path in named]
+            more = ["..."] if 0 < len(named) < len(paths) else []
             table.add_row(str(len(paths)), f"[{STATES[state]}]{state}[/]", ", ".join([*listed, *more]))
         return table
 
-    def _step(self, path: str, state: str) -> str:
-        """The last one with a record, of a run that is at work."""
-        if state != "running":
-            return ""
+    def _step(self, path: str) -> str:
+        """The last one that a run has a record of."""
         folder = self.folders[path]
         tail = folder.record_lines(max(0, folder.records_size() - TAIL))
         last = tail[: tail.rfind(b"\n")].rsplit(b"\n", 1)[-1]

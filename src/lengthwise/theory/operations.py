@@ -38,10 +38,6 @@ class OperationTheory(ABC):
         """Whether answers follow from the last `length` digits of the operands, however long these are."""
         return False
 
-    def mean(self, a: Fraction, b: Fraction) -> Fraction | None:
-        """The mean answer of independent operands with these means, where these tell it."""
-        return None
-
     def dependence(self, task: Task, length: int, window: int | None) -> Matrix | None:
         """How often each digit of a changes each answer digit (`dependence_matrix`), or None."""
         return None

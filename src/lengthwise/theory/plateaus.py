@@ -24,7 +24,16 @@ import numpy.typing as npt
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.theory.accuracy import accuracy_json
-from lengthwise.theory.residues import Residues, count_cancelling, cut, divisors, len_big, open_modulus
+from lengthwise.theory.residues import (
+    Residues,
+    count_difference,
+    count_differences,
+    cut,
+    divisors,
+    len_big,
+    negated,
+    open_modulus,
+)
 
 MOST_RESIDUES = {"add": 20_000, "mul": 2_000}
 MOST_STEPS = 300_000_000
@@ -218,22 +227,13 @@ def _sums(task: Task, sight: _Sight) -> list[Counts]:
     highs = [(one.a_high, one.b_high) for one in sight.slices]
     bounds = (product((a.start, a.stop - 1), (b.start, b.stop - 1)) for a, b in highs)
     sums = sorted({a + b for pairs in bounds for a, b in pairs})
-    return [np.array([[_count_sums(a, b, total) for total in sums]], dtype=object) for a, b in highs]
-
-
-def _count_sums(a: range, b: range, total: int) -> int:
-    """How many pairs of the two intervals have this sum."""
-    return max(0, min(a.stop - 1, total - b.start) - max(a.start, total - b.stop + 1) + 1)
+    return [np.array([[count_difference(a, negated(b), total) for total in sums]], dtype=object) for a, b in highs]
 
 
 def _residue_sums(task: Task, sight: _Sight) -> list[Counts]:
     rest = open_modulus(task, sight.digits)
-
-    def count(one: _Slice, residue: int) -> int:
-        lowered = range(one.b_high.start - residue, one.b_high.stop - residue)
-        return count_cancelling(one.a_high, lowered, rest)
-
-    return [np.array([[count(one, r) for r in range(rest)]], dtype=object) for one in sight.slices]
+    highs = [(one.a_high, negated(one.b_high)) for one in sight.slices]
+    return [np.array([[count_differences(a, b, r, rest) for r in range(rest)]], dtype=object) for a, b in highs]
 
 
 def _products(task: Task, sight: _Sight) -> Outcomes:

@@ -75,17 +75,45 @@ def count_cancelling(left: range, right: range, modulus: int) -> int:
     >>> count_cancelling(range(1, 10), range(1, 10), 7)
     11
     """
-    a, b = Residues.of(left, modulus), Residues.of(right, modulus)
-    # The residues that cancel b's extra ones: -start - extra + 1 .. -start, cyclically.
-    overlap = _cyclic_overlap(a.start, a.extra, (1 - b.start - b.extra) % modulus, b.extra, modulus)
-    return a.often * b.often * modulus + a.often * b.extra + b.often * a.extra + overlap
+    return count_differences(left, negated(right), 0, modulus)
 
 
-def _cyclic_overlap(start: int, size: int, other: int, other_size: int, modulus: int) -> int:
-    shift = (other - start) % modulus
-    before_wrap = max(0, min(size, shift + other_size) - shift)
-    after_wrap = max(0, min(size, shift + other_size - modulus))
-    return before_wrap + after_wrap
+def negated(interval: range) -> range:
+    """The integers -i, for each i of an interval.
+
+    >>> negated(range(3, 10))
+    range(-9, -2)
+    """
+    return range(1 - interval.stop, 1 - interval.start)
+
+
+def count_difference(left: range, right: range, difference: int) -> int:
+    """How many pairs of the two intervals have this difference, left - right.
+
+    >>> count_difference(range(3), range(5), 1)  # 1 - 0, 2 - 1
+    2
+    """
+    return max(0, min(left.stop, right.stop + difference) - max(left.start, right.start + difference))
+
+
+def count_differences(left: range, right: range, residue: int, modulus: int, *, positive: bool = False) -> int:
+    """How many pairs of the two intervals have a difference, left - right, of this residue.
+
+    How many pairs have a difference is a trapezoid over the differences: a sum of ramps.
+
+    >>> count_differences(range(10), range(10), 2, 3, positive=True)  # 2, 5 and 8, of 8, 5 and 2 pairs
+    15
+    """
+    end = left.stop - right.start
+    corners = ((left.start - right.stop, 1), (left.start - right.start, -1), (left.stop - right.stop, -1))
+    total = 0
+    for corner, sign in corners:
+        least = max(1, corner + 1) if positive else corner + 1
+        first = least + (residue - least) % modulus
+        count = max(0, -(-(end - first) // modulus))
+        # The sum of d - corner over d = first, first + modulus, ... below the end.
+        total += sign * (count * (first - corner) + modulus * count * (count - 1) // 2)
+    return total
 
 
 def len_big(interval: range) -> int:
@@ -151,12 +179,16 @@ def count_vanishing(left: range, right: range, modulus: int) -> int:
     >>> sum(u * v % 6 == 0 for u in range(1, 10) for v in range(10, 100))
     315
     """
-    return sum(_count_common(left, d, modulus) * _multiples(right, modulus // d) for d in divisors(modulus))
+    by_divisor = _common_divisors(left, modulus).items()
+    return sum(count * _multiples(right, modulus // d) for d, count in by_divisor)
 
 
-def _count_common(interval: range, common: int, modulus: int) -> int:
-    """How many numbers have this greatest common divisor with the modulus."""
-    return sum(_moebius(k) * _multiples(interval, common * k) for k in divisors(modulus // common))
+def _common_divisors(interval: range, modulus: int) -> dict[int, int]:
+    """How many numbers have each divisor of the modulus as their greatest common divisor with it."""
+    found: dict[int, int] = {}
+    for d in reversed(divisors(modulus)):
+        found[d] = _multiples(interval, d) - sum(count for e, count in found.items() if e % d == 0)
+    return found
 
 
 def _multiples(interval: range, of: int) -> int:
@@ -174,23 +206,11 @@ def long_operand_limit(base: int, digits: int, modulus: int) -> Fraction:
     low_count = base**digits
     q = modulus // gcd(modulus, low_count)
     if gcd(q, base) == 1:
-        every, low = range(q), range(low_count)
-        agreeing = sum(d * _count_common(every, d, q) * count_vanishing(low, low, d) for d in divisors(q))
+        low, by_divisor = range(low_count), _common_divisors(range(q), q).items()
+        agreeing = sum(d * count * count_vanishing(low, low, d) for d, count in by_divisor)
     else:
         agreeing = count_agreeing(range(q), range(q), low_count, q)
     return Fraction(agreeing, q**2 * low_count**2)
-
-
-def _moebius(number: int) -> int:
-    result, prime = 1, 2
-    while number > 1:
-        if number % prime == 0:
-            number //= prime
-            if number % prime == 0:
-                return 0
-            result = -result
-        prime += 1
-    return result
 
 
 def _count_with_all(residues: Integers, low_count: int, q: int) -> int:

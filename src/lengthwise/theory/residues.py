@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +57,13 @@ class Residues:
     def once_more(self) -> Integers:
         """The residues that occur once more than others."""
         return (self.start + np.arange(self.extra, dtype=np.int64)) % self.modulus
+
+    @property
+    def counts(self) -> npt.NDArray[Any]:
+        """How often each residue occurs, as Python integers."""
+        counts = np.full(self.modulus, self.often, dtype=object)
+        counts[self.once_more] += 1
+        return counts
 
     def around_even(self) -> tuple[int, int, Integers]:
         """(often, sign, few): each residue occurs `often` times, and few, at most half of them, `sign` times more.

@@ -13,7 +13,7 @@
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -281,6 +281,27 @@ def default_test(train: Domain, longest: int = MAX_LENGTH) -> str:
 def pair_length(a: int, b: int, base: int) -> int:
     """The length n of the domain D_n that holds the pair."""
     return digit_count(max(a, b), base)
+
+
+STOP, MAKE, PASS = range(3)
+"""What a column of a sum does to a carry: its digits sum to at most base-2, to base or more, or to base-1."""
+
+
+def by_carry(pairs: Iterable[tuple[int, int]], base: int) -> list[list[tuple[int, int]]]:
+    """Pairs of digits of one column, by what they do to a carry.
+
+    >>> by_carry([(1, 2), (9, 0), (9, 1)], 10)
+    [[(1, 2)], [(9, 1)], [(9, 0)]]
+    """
+    kinds: list[list[tuple[int, int]]] = [[], [], []]
+    for x, y in pairs:
+        kinds[PASS if x + y == base - 1 else MAKE if x + y >= base else STOP].append((x, y))
+    return kinds
+
+
+def free_columns(base: int) -> list[list[tuple[int, int]]]:
+    """All pairs of digits, by what they do to a carry."""
+    return by_carry(product(range(base), range(base)), base)
 
 
 def _parse_term(term: str, text: str, base: int) -> tuple[Fraction | None, list[Part]]:

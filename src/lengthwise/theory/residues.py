@@ -17,7 +17,6 @@ below N is a difference of two sums of floors, which Euclid's algorithm gives. M
 its window: q^2 steps in all. docs/theory.md derives this, and the limit for long operands.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
@@ -281,19 +280,25 @@ def _floor_sum(count: int, slope: Integers, start: Integers, m: int) -> Integers
 
 
 def _count_by_slope(u: Integers, x: Integers, low_count: int, q: int, *, d: int, e: int) -> int:
-    """The same, the windows of one slope together."""
+    """The same, for a chunk of slopes s at once: rows are slopes, columns the units u', and y = s u' (mod m)."""
     m = q // d
     units = np.array([v for v in range(m) if gcd(v, m) == 1], dtype=np.int64)
     z = np.arange(m * e, dtype=np.int64)
     z = z[(np.gcd(z, e) == 1) & np.isin(d // e * z, x)]
     row_weight, column_weight = np.isin(d * units, u).astype(np.int64), np.bincount(z % m, minlength=m)
-    multiples = -(-low_count // e)  # how many a0 = e j there are
     shift = np.arange(m, dtype=np.int64) * ((d // e) * low_count % m) % m  # x N mod m, by y
+    multiples = -(-low_count // e)  # how many a0 = e j there are
+    (periods, steps), (often, width) = divmod(multiples, m), divmod(low_count, m)
     # Counts may exceed 64 bits for long operands, so sums are taken of their small parts.
-    total = int(row_weight.sum()) * int(column_weight.sum()) * multiples * (low_count // m)
-    for full, partial, y in _windows(multiples % m, low_count % m, shift, units, m):
-        weight = row_weight * column_weight[y]
-        total += multiples // m * int((weight * full).sum()) + int((weight * partial).sum())
+    total = int(row_weight.sum()) * int(column_weight.sum()) * multiples * often
+    rows = max(1, _CHUNK // m)
+    for first in range(0, m, rows):
+        slope = np.arange(first, min(first + rows, m), dtype=np.int64)[:, None]
+        y = slope * units % m
+        start, weight = shift[y], row_weight * column_weight[y]
+        points = -slope * np.arange(steps, dtype=np.int64) % m
+        total += periods * int((weight * _full_period(slope, start, width, m)).sum())
+        total += int((weight * _count_in_windows(points, start, width, m)).sum())
     return total
 
 
@@ -301,23 +306,6 @@ def _full_period(slope: Integers, start: Integers, width: int, m: int) -> Intege
     """How many of the first m multiples of a slope fall in the `width` residues from `start` on."""
     period = np.gcd(slope, m)
     return period * (-(-(start + width) // period) + (-start // period))
-
-
-def _windows(
-    steps: int, width: int, shift: Integers, units: Integers, m: int
-) -> Iterator[tuple[Integers, Integers, Integers]]:
-    """By slope s (rows) and unit u' (columns): how many multiples of s fall in the window of y = s u'.
-
-    The window holds `width` residues from x N on. Yields chunks of slopes: the count over a full period of
-    multiples, the count over the first `steps` of them, and y.
-    """
-    rows = max(1, _CHUNK // m)
-    for first in range(0, m, rows):
-        s = np.arange(first, min(first + rows, m), dtype=np.int64)[:, None]
-        y = s * units % m
-        start = shift[y]
-        points = -s * np.arange(steps, dtype=np.int64) % m
-        yield _full_period(s, start, width, m), _count_in_windows(points, start, width, m), y
 
 
 def _count_in_windows(points: Integers, start: Integers, width: int, m: int) -> Integers:

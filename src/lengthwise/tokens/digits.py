@@ -124,11 +124,9 @@ def leading(a: Tensor, b: Tensor, count: int) -> tuple[Tensor, Tensor]:
     >>> [to_ints(digits, 10) for digits in leading(a, b, 3)]
     [[512, 7], [0, 88]]
     """
-    columns = _columns_of(a)
-    length = ((a | b).ne(0) * (columns + 1)).amax(-1, keepdim=True)
-    source = columns + (length - count).clamp(min=0)
+    source = _columns_of(a) + (digit_lengths(a | b) - count).clamp(min=0).unsqueeze(-1)
     inside = source < a.shape[-1]
-    index = torch.where(inside, source, 0).long()
+    index = torch.where(inside, source, 0)
     return a.gather(-1, index) * inside, b.gather(-1, index) * inside
 
 
@@ -170,6 +168,12 @@ def last_stops(sums: Tensor, base: int) -> tuple[Tensor, Tensor]:
     marked = torch.where(sums == base - 1, -1, 2 * columns + (sums >= base))
     nearest = marked.cummax(-1).values
     return nearest >> 1, (nearest >= 0) & (nearest & 1 == 1)
+
+
+def digit_lengths(digits: Tensor) -> Tensor:
+    """How many digits numbers [..., n] have without the zeros above: int64 [...]; zero has one."""
+    columns = torch.arange(1, digits.shape[-1] + 1, device=digits.device)
+    return (columns * (digits != 0)).amax(-1).clamp(min=1)
 
 
 def resize(digits: Tensor, width: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""How often a hypothesis is right, uniform over a domain, and by how much it errs: exactly, never from a sample.
+"""The exact accuracy of a hypothesis over a domain, and the size of its errors: counted, never sampled.
 
 >>> accuracy(Task.parse("add%151"), Hypothesis.parse("truncated:4"), Domain.parse("B6"))
 Fraction(4, 675)

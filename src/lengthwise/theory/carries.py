@@ -100,7 +100,7 @@ def _digit_share(digit: int, part: Part, position: int) -> Fraction:
 
 
 def r2_ceiling(domain: Domain, position: int) -> Fraction:
-    """How much of a sum's digit its own column and the carry of the column below can tell: the best possible R2.
+    """The best possible R2 of a sum's digit predicted from its own column and the carry made by the column below.
 
     The paper follows training by fitting a decision tree from x = (a_i + b_i) mod base and y = (a_{i-1} + b_{i-1})
     div base to the model's digit i. Not even a perfect adder reaches R2 = 1: where y = 0 a carry may still come

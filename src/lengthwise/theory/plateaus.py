@@ -1,7 +1,7 @@
-"""How often a model is right that knows only part of an answer, or sees only part of the operands: exactly.
+"""The exact accuracy of a model that knows only part of the answer, or only the last digits of the operands.
 
-Such a model gives the answer that is most likely given what it knows. While training goes on, accuracy often
-stands still at one of these heights: modulo 150, it takes long to learn the factor 3.
+Such a model gives the answer that is most likely given what it knows. During training, accuracy often stays at one
+of these values for long: modulo 150, the factor 3 is learned late.
 
 >>> for plateau in plateaus(Task.parse("mul%150"), Domain.parse("D3"))[-3:]:
 ...     print(plateau.known, plateau.accuracy)
@@ -53,7 +53,7 @@ class Plateau:
 
 
 def plateaus(task: Task, domain: Domain) -> list[Plateau]:
-    """One for each part of an answer that can be known apart, from the lowest accuracy to the highest.
+    """One for each part of an answer that can be known without the rest, from the lowest accuracy to the highest.
 
     These are the answer modulo each proper divisor of p, and what the last k digits of the operands tell, for
     each k below the length of the domain.

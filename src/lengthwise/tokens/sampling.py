@@ -62,7 +62,7 @@ _ROW, _ORDER = DRAWS_PER_PROBLEM - 1, DRAWS_PER_PROBLEM - 2
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Whose problems are drawn: the pairs of a domain, in an order of its own for each seed."""
+    """A random sequence of problems: the domain that they come from, and the seed."""
 
     seed: int
     domain: Domain
@@ -339,7 +339,7 @@ def _shuffled(part: Part, width: int, key: int) -> Tensor:
 
 
 def _first_new(known: Tensor, count: int, sampler: Sampler, start: int) -> Tensor:
-    """The first rows that are not known, from a place of a stream on."""
+    """The first `count` new rows of a stream, from problem `start` on."""
     fresh, drawn = known[:0], count + count // 8
     while len(fresh) < count:
         fresh = _new(known, torch.cat(sampler(torch.arange(drawn) + start), -1)[0])

@@ -13,7 +13,7 @@
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -48,9 +48,9 @@ class Part:
     """All pairs of one kind: D (the longer operand has `length` digits), B (both have) or x (a and b have
     `exact` digits, and `length` is the larger).
 
-    Below its top digits a pair of a part is free, so a part is told by where the top digits stand and by the
-    pairs of them that it holds: each at least its lowest one, and in a part D not both zero unless the length
-    is 1. A number of one digit may be zero in every part.
+    All digits below the top ones are free, so the positions and the allowed pairs of top digits define a part:
+    each is at least its lowest one, and in a part D not both are zero unless the length is 1. A number of one
+    digit may be zero in every part.
 
     >>> lopsided = Part.of_lengths(40, 2)
     >>> str(lopsided), lopsided.length, lopsided.lengths, lopsided.size == 9 * 10**39 * 90
@@ -80,19 +80,19 @@ class Part:
         return self.named(str(self.lengths[0]))
 
     def named(self, digits: str) -> str:
-        """The name with another number of digits, or a range of them, in place of its own (in x, of a's)."""
+        """The name with other digits, a number or a range, in place of its own (in x, in place of a's)."""
         if self.exact is not None:
             return f"{digits}x{self.exact[1]}"
         return f"{self.kind}{digits}" + ("" if self.lead is None else f"[lead>={self.lead}]")
 
     @property
     def family(self) -> tuple[str, int | None, int | None]:
-        """What parts share that differ in that number alone."""
+        """What parts have in common whose names differ in that number alone."""
         return self.kind, self.lead, None if self.exact is None else self.exact[1]
 
     @property
     def lengths(self) -> tuple[int, int]:
-        """In how many columns a and b have digits. In a part D the top one of these may be zero."""
+        """The number of columns of a and of b. In a part D the top digit of one of them may be zero."""
         return self.exact or (self.length, self.length)
 
     @property
@@ -105,7 +105,7 @@ class Part:
 
     @property
     def fewest_digits(self) -> tuple[int, int]:
-        """Of a and of b. Below a top digit that may be zero, a number may be of any length."""
+        """The fewest digits of a and of b: 1 where the top digit may be zero."""
         a, b = (length if lead else 1 for length, lead in zip(self.lengths, self.lowest_leads, strict=True))
         return a, b
 
@@ -156,7 +156,7 @@ class Part:
 
     def is_inside(self, other: "Part") -> bool:
         """Whether the other part holds all its pairs; if neither is inside the other, they share none."""
-        # All pairs of a part have its length; and no rectangle lies across two of another part, so corners tell.
+        # All pairs of a part have its length, and no rectangle overlaps two of another part, so corners decide.
         return (self.base, self.length) == (other.base, other.length) and all(
             (rows[0], columns[0]) in other and (rows[-1], columns[-1]) in other
             for rows, columns in self.rectangles
@@ -246,7 +246,7 @@ class Domain:
         return [Domain((part,), (Fraction(1),)) for part in self.parts]
 
     def mean(self, of: Callable[[Part], Fraction]) -> Fraction:
-        """The mean over problems of what is known by part, as accuracy.
+        """The mean over problems of a quantity that is known for each part, such as accuracy.
 
         >>> Domain.parse("0.6*D6+0.4*D7").mean(lambda part: Fraction(part.length))
         Fraction(32, 5)
@@ -270,7 +270,7 @@ def parse_test_domains(text: str, base: int = 10) -> list[Domain]:
 
 
 def default_test(train: Domain, longest: int = MAX_LENGTH) -> str:
-    """Where a test list is left out: lengths 1 to five above the trained ones, of a alone if b has one length."""
+    """The default `--test` list: lengths 1 to five above the trained ones, of a alone if b has a single length."""
     first = train.parts[0]
     if first.exact is not None and len({part.family for part in train.parts}) == 1:
         trained = max(part.lengths[0] for part in train.parts)
@@ -281,6 +281,27 @@ def default_test(train: Domain, longest: int = MAX_LENGTH) -> str:
 def pair_length(a: int, b: int, base: int) -> int:
     """The length n of the domain D_n that holds the pair."""
     return digit_count(max(a, b), base)
+
+
+STOP, MAKE, PASS = range(3)
+"""What a column of a sum does to a carry: its digits sum to at most base-2, to base or more, or to base-1."""
+
+
+def by_carry(pairs: Iterable[tuple[int, int]], base: int) -> list[list[tuple[int, int]]]:
+    """Pairs of digits of one column, by what they do to a carry.
+
+    >>> by_carry([(1, 2), (9, 0), (9, 1)], 10)
+    [[(1, 2)], [(9, 1)], [(9, 0)]]
+    """
+    kinds: list[list[tuple[int, int]]] = [[], [], []]
+    for x, y in pairs:
+        kinds[PASS if x + y == base - 1 else MAKE if x + y >= base else STOP].append((x, y))
+    return kinds
+
+
+def free_columns(base: int) -> list[list[tuple[int, int]]]:
+    """All pairs of digits, by what they do to a carry."""
+    return by_carry(product(range(base), range(base)), base)
 
 
 def _parse_term(term: str, text: str, base: int) -> tuple[Fraction | None, list[Part]]:

@@ -106,7 +106,7 @@ def measure_changed(
 ) -> Iterator[Record]:
     """Two records for each member: how often the next digit follows the local rule, and how often it is true."""
     a, b = drawing.operands(str(domain), drawing.indices(CHANGE_START))
-    answers = Answers([member.task for member in members], subject.layout.answer_width, drawing.device)(a, b)
+    answers = Answers([member.task for member in members], subject.layout.answer_width)(a, b)
     changed = changed_answers(drawing, domain.length, a, b, answers)
     said = next_digits(subject, (a, b), changed)
     for k, member in enumerate(members):

@@ -222,7 +222,7 @@ def _answer(task: Task, hypothesis: Hypothesis, a: Tensor, b: Tensor, width: int
     if hypothesis.kind in OPERANDS:
         assert hypothesis.size is not None
         a, b = OPERANDS[hypothesis.kind](a, b, hypothesis.size, task.base)
-    return Answers([task], width, a.device)(a, b)
+    return Answers([task], width)(a, b)
 
 
 OPERANDS: dict[str, Callable[[Tensor, Tensor, int, int], Pair]] = {

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.arithmetic import Domain
+from lengthwise.arithmetic.domain import MAKE, free_columns
 from lengthwise.evaluation.config import SetName
 from lengthwise.evaluation.measure import Row, agreement, record_maker, right_answers
 from lengthwise.evaluation.problems import (
@@ -39,7 +40,7 @@ from lengthwise.evaluation.problems import (
 from lengthwise.evaluation.seen import chance_seen
 from lengthwise.records.schema import Record
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
-from lengthwise.tokens.chains import LONGEST, MAKE, free_columns, longest_chain
+from lengthwise.tokens.chains import LONGEST, longest_chain
 from lengthwise.tokens.counter import DRAWS_PER_PROBLEM, below
 from lengthwise.tokens.digits import from_ints, resize
 

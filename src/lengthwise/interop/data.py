@@ -88,7 +88,7 @@ class DataSet(Config):
     def _block(self, indices: torch.Tensor) -> list[Row]:
         task, layout = self._parts[0], self._layout
         a, b = self._sampler(indices)
-        c = Answers([task], layout.answer_width, a.device)(a, b)
+        c = Answers([task], layout.answer_width)(a, b)
         numbers = ([in_base(n, self.base) for n in to_ints(digits, self.base)] for digits in (a, b, c))
         texts = [layout.render(ids) for ids in layout.encode(a, b, c).ids[0].tolist()]
         bare = [text.removeprefix("[bos]").removesuffix("[eos]") for text in texts]

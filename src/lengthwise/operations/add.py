@@ -1,6 +1,5 @@
 """Addition."""
 
-from fractions import Fraction
 from typing import Any, final
 
 from lengthwise.arithmetic import Operation, Task
@@ -27,9 +26,6 @@ class AdditionTheory(OperationTheory):
 
     def last_digits_decide(self, task: Task, length: int) -> bool:
         return modulus_divides(task, length)
-
-    def mean(self, a: Fraction, b: Fraction) -> Fraction:
-        return a + b
 
     def dependence(self, task: Task, length: int, window: int | None) -> Matrix:
         if task.modulus is not None:

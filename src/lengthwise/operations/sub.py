@@ -18,12 +18,13 @@ divides N, as the last digits do not tell which number is larger; only modulo 2 
 and the highest digits tell that.
 """
 
+from functools import partial
 from math import gcd
 from typing import Any, final
 
 from lengthwise.arithmetic import Operation, Task
 from lengthwise.theory.operations import OperationTheory, modulus_divides
-from lengthwise.theory.residues import cut, len_big, open_modulus
+from lengthwise.theory.residues import count_difference, count_differences, cut, len_big, open_modulus
 
 ARRAY_STEPS = 20_000
 """How many steps of array arithmetic take as long as one residue here."""
@@ -43,7 +44,7 @@ class DifferenceTheory(OperationTheory):
         unit = task.base**size
         a, b = cut(rows, unit), cut(columns, unit)
         (a_low, a_high), (b_low, b_high) = a, b
-        equal = count_with_difference(a_high, b_high, 0) * len_big(a_low) * len_big(b_low)
+        equal = count_difference(a_high, b_high, 0) * len_big(a_low) * len_big(b_low)
         return equal + _larger(task, size, a, b) + _larger(task, size, b, a)
 
     def count_steps(self, task: Task, size: int) -> int:
@@ -59,49 +60,20 @@ def _larger(task: Task, size: int, larger: tuple[range, range], smaller: tuple[r
     unit = task.base**size
     if task.modulus is None:
         half, odd = divmod(unit, 2)
-        return (not odd) * count_with_difference(high, other_high, 1) * count_with_difference(other_low, low, half)
+        return (not odd) * count_difference(high, other_high, 1) * count_difference(other_low, low, half)
     rest, twice = open_modulus(task, size), gcd(task.modulus, 2)
     low_modulus = task.modulus // twice
-    not_below = len_big(low) * len_big(other_low) - count_differences(other_low, low, 0, 1)
-    right = count_differences(high, other_high, 0, rest) * not_below
+    count_positive = partial(count_differences, positive=True)
+    not_below = len_big(low) * len_big(other_low) - count_positive(other_low, low, 0, 1)
+    right = count_positive(high, other_high, 0, rest) * not_below
     for residue in range(rest):
         lost = residue * unit % task.modulus
         if lost % twice == 0:
             # Half of what is lost: where p is odd, of the even one of lost and lost + p.
             half = (lost + lost % 2 * task.modulus) // 2 % low_modulus
-            often = count_differences(high, other_high, residue, rest)
-            right += often * count_differences(other_low, low, half, low_modulus)
+            often = count_positive(high, other_high, residue, rest)
+            right += often * count_positive(other_low, low, half, low_modulus)
     return right
-
-
-def count_with_difference(left: range, right: range, difference: int) -> int:
-    """How many pairs of the two intervals have this difference, left - right.
-
-    >>> count_with_difference(range(3), range(5), 1)  # 1 - 0, 2 - 1
-    2
-    """
-    return max(0, min(left.stop, right.stop + difference) - max(left.start, right.start + difference))
-
-
-def count_differences(left: range, right: range, residue: int, modulus: int) -> int:
-    """How many pairs of the two intervals have a positive difference, left - right, of this residue.
-
-    That a difference occurs so often is a trapezoid: a sum of four ramps.
-
-    >>> count_differences(range(10), range(10), 2, 3)  # 2, 5 and 8, which occur 8, 5 and 2 times
-    15
-    """
-    end = left.stop - right.start
-    corners = ((left.start - right.stop, 1), (left.start - right.start, -1), (left.stop - right.stop, -1))
-    return sum(sign * _ramp(corner, end, residue, modulus) for corner, sign in corners)
-
-
-def _ramp(corner: int, end: int, residue: int, modulus: int) -> int:
-    """The sum of d - corner over all positive d from the corner to the end that have the residue."""
-    least = max(1, corner + 1)
-    first = least + (residue - least) % modulus
-    count = max(0, -(-(end - first) // modulus))
-    return count * (first - corner) + modulus * count * (count - 1) // 2
 
 
 @final

@@ -1,4 +1,4 @@
-"""How often a hypothesis is right, uniform over a domain, and by how much it errs: exactly, never from a sample.
+"""The exact accuracy of a hypothesis over a domain, and the size of its errors: counted, never sampled.
 
 >>> accuracy(Task.parse("add%151"), Hypothesis.parse("truncated:4"), Domain.parse("B6"))
 Fraction(4, 675)
@@ -11,13 +11,14 @@ TruncationError(least=100000, mean=Fraction(10990000, 11))
 """
 
 from fractions import Fraction
+from itertools import product
 from typing import Any, NamedTuple
 
 from lengthwise.arithmetic import Domain, Part, Task
 from lengthwise.errors import InputError
 from lengthwise.theory.carries import count_shorter
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.operations import OperationTheory, theory_of
+from lengthwise.theory.operations import theory_of
 from lengthwise.theory.residues import cut, len_big
 
 MOST_RESIDUES = 20_000
@@ -76,27 +77,27 @@ class TruncationError(NamedTuple):
 
 def truncation_error(task: Task, digits: int, domain: Domain) -> TruncationError:
     """The error of `truncated:digits` without a modulus. It grows with a and with b, so it is least where both
-    are; and a and b are independent within a rectangle, so its mean follows from theirs."""
+    are."""
     theory = theory_of(task)
-    if task.modulus is not None or theory is None or theory.mean(Fraction(), Fraction()) is None:
+    if task.modulus is not None or theory is None or not theory.in_paper:
         raise InputError(
             f"the size of an error is derived for sums and products without a modulus, not for {task}"
         )
     unit = task.base**digits
     lowest = [(rows.start, columns.start) for part in domain.parts for rows, columns in part.rectangles]
     least = min(task(a, b) - task(a % unit, b % unit) for a, b in lowest)
-    return TruncationError(least, domain.mean(lambda part: _mean_error(theory, unit, part)))
+    return TruncationError(least, domain.mean(lambda part: _mean_error(task, unit, part)))
 
 
-def _mean_error(theory: OperationTheory, unit: int, part: Part) -> Fraction:
+def _mean_error(task: Task, unit: int, part: Part) -> Fraction:
     total = Fraction()
     for rows, columns in part.rectangles:
-        error = _mean_of(theory, rows, columns) - _mean_of(theory, cut(rows, unit)[0], cut(columns, unit)[0])
+        error = _mean_answer(task, rows, columns) - _mean_answer(task, cut(rows, unit)[0], cut(columns, unit)[0])
         total += len_big(rows) * len_big(columns) * error
     return total / part.size
 
 
-def _mean_of(theory: OperationTheory, rows: range, columns: range) -> Fraction:
-    mean = theory.mean(*(Fraction(interval.start + interval.stop - 1, 2) for interval in (rows, columns)))
-    assert mean is not None
-    return mean
+def _mean_answer(task: Task, rows: range, columns: range) -> Fraction:
+    """Sums and products are linear in each operand, so the mean over a rectangle is that over its corners."""
+    corners = product((rows.start, rows.stop - 1), (columns.start, columns.stop - 1))
+    return Fraction(sum(task(a, b) for a, b in corners), 4)

@@ -15,26 +15,12 @@ Fraction(10889, 22000)
 """
 
 from fractions import Fraction
-from itertools import pairwise, product
-from typing import NamedTuple
+from itertools import pairwise
 
 from lengthwise.arithmetic import Domain, Part
+from lengthwise.arithmetic.domain import by_carry, free_columns
 from lengthwise.errors import InputError
 from lengthwise.theory.hypotheses import Hypothesis
-
-
-class Columns(NamedTuple):
-    """How many digit pairs stop a carry, hand it on, or make one."""
-
-    stop: int
-    pass_on: int
-    make: int
-
-    @classmethod
-    def of(cls, pairs: list[tuple[int, int]], base: int) -> "Columns":
-        sums = [x + y for x, y in pairs]
-        passing, making = sums.count(base - 1), sum(s >= base for s in sums)
-        return cls(len(sums) - passing - making, passing, making)
 
 
 def count_shorter(part: Part, limit: int) -> int:
@@ -42,20 +28,19 @@ def count_shorter(part: Part, limit: int) -> int:
     if limit <= 0:
         return 0
     runs = [1] + [0] * (limit - 1)  # pairs by the length of the chain that reaches the current column
-    for columns in _columns(part):
-        every = sum(runs)
-        made = [columns.make * every] if limit > 1 else []
-        handed_on = [columns.pass_on * count for count in runs[1 : limit - 1]]
-        runs = [columns.stop * every + columns.pass_on * runs[0], *made, *handed_on]
+    for stop, make, pass_on in _columns(part):
+        every, handed_on = sum(runs), [pass_on * count for count in runs]
+        runs = [stop * every + handed_on[0], make * every, *handed_on[1:]][:limit]
     return sum(runs)
 
 
-def _columns(part: Part) -> list[Columns]:
-    """From the lowest one up; below the top digit of the shorter operand all are free."""
+def _columns(part: Part) -> list[list[int]]:
+    """How many digit pairs stop a carry, make one, or pass it on, from the lowest column up; below the top digit
+    of the shorter operand all are free."""
     short, long = sorted(part.lengths)
-    upper = [Columns.of(part.column(position), part.base) for position in range(short, long + 1)]
-    free = Columns.of(list(product(range(part.base), range(part.base))), part.base)
-    return [free] * (short - 1) + upper
+    free = [free_columns(part.base)] * (short - 1)
+    upper = [by_carry(part.column(position), part.base) for position in range(short, long + 1)]
+    return [[len(pairs) for pairs in kinds] for kinds in free + upper]
 
 
 def chain_counts(part: Part) -> list[int]:
@@ -80,8 +65,8 @@ def carry_probability(part: Part, position: int) -> Fraction:
     free = part.base ** (min(position, *part.lengths) - 1)
     entering = Fraction(free - 1, 2 * free)
     for below in range(min(part.lengths), position):
-        columns = Columns.of(part.column(below), part.base)
-        entering = (columns.make + entering * columns.pass_on) / sum(columns)
+        stop, make, pass_on = map(len, by_carry(part.column(below), part.base))
+        entering = (make + entering * pass_on) / (stop + make + pass_on)
     return entering
 
 
@@ -115,7 +100,7 @@ def _digit_share(digit: int, part: Part, position: int) -> Fraction:
 
 
 def r2_ceiling(domain: Domain, position: int) -> Fraction:
-    """How much of a sum's digit its own column and the carry of the column below can tell: the best possible R2.
+    """The best possible R2 of a sum's digit predicted from its own column and the carry made by the column below.
 
     The paper follows training by fitting a decision tree from x = (a_i + b_i) mod base and y = (a_{i-1} + b_{i-1})
     div base to the model's digit i. Not even a perfect adder reaches R2 = 1: where y = 0 a carry may still come

@@ -1,20 +1,20 @@
 """What a training domain shows of operands and answers, position by position.
 
-`coverage` tells digit pairs, carries and answer digits of sums. The paper's footnote falls out of it: trained on
+`coverage` lists digit pairs, carries and answer digits of sums. The paper's footnote follows from it: trained on
 pairs whose top digits are at least 6, digit 5 is always 1.
 
 >>> top = coverage(Task.parse("add"), Domain.parse("D4[lead>=6]"))[4]
 >>> top.position, sorted(top.outputs)
 (5, [1])
 
-`unseen_pairs` tells, for every task, which digits of a and b were never met together though a shorter test
-domain has them: in D4 never a_4 = b_4 = 0.
+`unseen_pairs` lists, for every task, digits of a and b that never occur together in training but do in a shorter
+test domain: D4 never has a_4 = b_4 = 0.
 
 >>> unseen_pairs(Task.parse("mul"), Domain.parse("D4"), Domain.parse("D3"))
 [UnseenPairs(a_position=4, b_position=4, pairs=frozenset({(0, 0)}))]
 
-`unseen_views` tells the same for the local rule of addition (hypotheses.py): if training shows every view that
-longer operands have, its data determine the rule there.
+`unseen_views` does the same for the local rule of addition (hypotheses.py): if training shows every view that
+longer operands have, the training data determine the rule for these.
 
 >>> d3, d4, d9 = (Domain.parse(name, 3) for name in ("D3", "D4", "D9"))
 >>> len(unseen_views(d3, d9, "reversed")) > 0, len(unseen_views(d4, d9, "reversed"))

@@ -15,6 +15,7 @@ base - 1 digits, each as likely, and entry (i, j) is the chance that digit i of 
 
 from fractions import Fraction
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ import numpy.typing as npt
 from lengthwise.arithmetic import Task
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.operations import Matrix, theory_of
-from lengthwise.theory.residues import Residues
+from lengthwise.theory.residues import Residues, len_big
 
 ENUMERATED_PAIRS = 2**20
 """Pairs of operands that are looked at one by one."""
@@ -60,7 +61,7 @@ def product_dependence(base: int, length: int) -> Matrix:
     low = length
     while base ** (2 * low) > ENUMERATED_PAIRS:
         low -= 1
-    known = _enumerated_product(base, low)
+    known = _counted(Task("mul", base=base), base**low, low)
     if low == length:
         return known
     above = range(low + 1, 2 * length + 1)
@@ -68,70 +69,53 @@ def product_dependence(base: int, length: int) -> Matrix:
     return rows + [[Fraction() if j > i else None for j in range(1, length + 1)] for i in above]
 
 
-def _enumerated_product(base: int, length: int) -> Matrix:
-    numbers = np.arange(base**length, dtype=np.int64)
-    products = numbers[:, None] * numbers
-    return [
-        [_share_changed(products // base ** (i - 1) % base, numbers, base, j) for j in range(1, length + 1)]
-        for i in range(1, 2 * length + 1)
-    ]
-
-
-def _share_changed(answers: Integers, numbers: Integers, base: int, j: int) -> Fraction:
-    """How often answers [a, b] change where digit j of a does."""
-    place = base ** (j - 1)
-    digit = numbers // place % base
-    changed = 0
-    for step in range(1, base):
-        other = numbers + ((digit + step) % base - digit) * place
-        changed += int(np.count_nonzero(answers != answers[other]))
-    return Fraction(changed, answers.size * (base - 1))
-
-
 def modular_dependence(task: Task, modulus: int, length: int) -> Matrix:
     """Of sums and products modulo p."""
-    rows = task.answer_digits(length)
     if modulus > LARGEST_MODULUS[task.operation]:
-        return [[None] * length for _ in range(rows)]
-    columns = [_modular_column(task, modulus, length, j) for j in range(1, length + 1)]
-    return [[column[i] for column in columns] for i in range(rows)]
+        return [[None] * length for _ in range(task.answer_digits(length))]
+    return _counted(task, modulus, length)
 
 
-def _modular_column(task: Task, modulus: int, length: int, j: int) -> list[Fraction | None]:
-    """Over the residue of what stays and all pairs of digits that j may have before and after."""
-    base, place = task.base, task.base ** (j - 1)
-    stays = [k for k in range(length) if k != j - 1]
-    adds = task.op.has_carries
+def _counted(task: Task, modulus: int, length: int) -> Matrix:
+    """Where of each operand only the residue modulo this matters."""
+    columns = [_count_column(task, modulus, length, j) for j in range(length)]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _count_column(task: Task, modulus: int, length: int, j: int) -> list[Fraction]:
+    """Over all that stays of a, all b, and all pairs of digits that place j may have before and after. Where b is
+    added, it is part of what stays."""
+    base, adds = task.base, task.op.has_carries
+    stays = [k for k in range(length) if k != j]
     counts = _digit_sums([*stays, *range(length)] if adds else stays, base, modulus)
-    other = Residues(modulus, 0, 0, 1) if adds else Residues.of(range(base**length), modulus)
-    total = sum(counts) * (base**length if not adds else 1) * (base * (base - 1) // 2)
-    changed = [0] * task.answer_digits(length)
-    for left, right in combinations(range(base), 2):
-        answers = [_answers(adds, modulus, digit * place) for digit in (left, right)]
-        for i in range(len(changed)):
-            x, y = (answer // base**i % base for answer in answers)
-            changed[i] += _weighed(x != y, counts, other)
-    return [Fraction(count, total) for count in changed]
+    a, b = np.flatnonzero(counts), range(1 if adds else base**length)
+    residues = Residues.of(b, modulus)
+    answers = [_answers(task, modulus, a + digit * base**j % modulus) for digit in range(base)]
+    total = counts.sum() * len_big(b) * (base * (base - 1) // 2)
+    shares: list[Fraction] = []
+    for i in range(task.answer_digits(length)):
+        digits, changed = [answer // base**i % base for answer in answers], 0
+        for before, after in combinations(digits, 2):
+            differs = before != after
+            with_b = residues.often * differs.sum(1).astype(object) + differs[:, residues.once_more].sum(1)
+            changed += (counts[a] * with_b).sum()
+        shares.append(Fraction(changed, total))
+    return shares
 
 
-def _answers(adds: bool, modulus: int, shift: int) -> Integers:
-    """[residue of what stays of a, residue of b]; where b is added, it is part of what stays."""
-    residues = (np.arange(modulus, dtype=np.int64) + shift % modulus) % modulus
-    return residues[:, None] if adds else residues[:, None] * np.arange(modulus, dtype=np.int64) % modulus
+def _answers(task: Task, modulus: int, a: Integers) -> Integers:
+    """[residue of a, residue of b]; of sums [residue of a + b, 1]."""
+    if task.op.has_carries:
+        return a[:, None] % modulus
+    answers = (a % modulus)[:, None] * np.arange(modulus, dtype=np.int64)
+    return answers if task.modulus is None else answers % modulus
 
 
-def _weighed(changed: npt.NDArray[np.bool_], counts: list[int], other: Residues) -> int:
-    """The number of problems, as integers of any size: rows weigh `counts`, columns are those of `other`."""
-    often, extra = changed.sum(1), changed[:, : other.extra].sum(1)
-    each = zip(counts, often.tolist(), extra.tolist(), strict=True)
-    return sum(count * (other.often * every + more) for count, every, more in each)
-
-
-def _digit_sums(columns: list[int], base: int, modulus: int) -> list[int]:
-    """How many ways to fill digits of these columns give each residue."""
+def _digit_sums(columns: list[int], base: int, modulus: int) -> npt.NDArray[Any]:
+    """How many ways to fill digits of these columns give each residue, as Python integers."""
     counts = np.zeros(modulus, dtype=object)
     counts[0] = 1
     for column in columns:
         place = base**column % modulus
         counts = sum((np.roll(counts, digit * place) for digit in range(base)), np.zeros(modulus, dtype=object))
-    return [int(count) for count in counts]
+    return counts

@@ -1,4 +1,4 @@
-"""What theory knows of an operation, which owns it (`lengthwise.operations`): the rest of theory asks here."""
+"""The interface between theory and an operation: what each file of `lengthwise.operations` states and counts."""
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
@@ -12,13 +12,13 @@ Matrix = list[list[Fraction | None]]
 
 class OperationTheory(ABC):
     in_paper: ClassVar[bool] = False
-    """Whether the paper's theorems speak of it. What is derived beside them is within no theorem."""
+    """Whether the paper's theorems cover it. What is derived for other operations is within no theorem."""
 
     relative: ClassVar[str] = ""
-    """Why theory is silent on it with relative positions, where the paper is."""
+    """Why nothing is predicted with relative positions, for operations that the paper does not cover."""
 
     by_columns: ClassVar[bool] = False
-    """Whether, without a modulus, digits of a and b meet in their own column alone."""
+    """Whether, without a modulus, a digit of a is combined only with the digit of b in the same column."""
 
     @abstractmethod
     def argument(self, task: Task, length: int) -> str:
@@ -37,10 +37,6 @@ class OperationTheory(ABC):
     def last_digits_decide(self, task: Task, length: int) -> bool:
         """Whether answers follow from the last `length` digits of the operands, however long these are."""
         return False
-
-    def mean(self, a: Fraction, b: Fraction) -> Fraction | None:
-        """The mean answer of independent operands with these means, where these tell it."""
-        return None
 
     def dependence(self, task: Task, length: int, window: int | None) -> Matrix | None:
         """How often each digit of a changes each answer digit (`dependence_matrix`), or None."""

@@ -1,7 +1,7 @@
-"""How often a model is right that knows only part of an answer, or sees only part of the operands: exactly.
+"""The exact accuracy of a model that knows only part of the answer, or only the last digits of the operands.
 
-Such a model gives the answer that is most likely given what it knows. While training goes on, accuracy often
-stands still at one of these heights: modulo 150, it takes long to learn the factor 3.
+Such a model gives the answer that is most likely given what it knows. During training, accuracy often stays at one
+of these values for long: modulo 150, the factor 3 is learned late.
 
 >>> for plateau in plateaus(Task.parse("mul%150"), Domain.parse("D3"))[-3:]:
 ...     print(plateau.known, plateau.accuracy)
@@ -10,7 +10,6 @@ operands mod 10^2 153/275
 answer mod 75 3/4
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,7 +23,16 @@ import numpy.typing as npt
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.theory.accuracy import accuracy_json
-from lengthwise.theory.residues import Residues, count_cancelling, cut, divisors, len_big, open_modulus
+from lengthwise.theory.residues import (
+    Residues,
+    count_difference,
+    count_differences,
+    cut,
+    divisors,
+    len_big,
+    negated,
+    open_modulus,
+)
 
 MOST_RESIDUES = {"add": 20_000, "mul": 2_000}
 MOST_STEPS = 300_000_000
@@ -45,7 +53,7 @@ class Plateau:
 
 
 def plateaus(task: Task, domain: Domain) -> list[Plateau]:
-    """One for each part of an answer that can be known apart, from the lowest accuracy to the highest.
+    """One for each part of an answer that can be known without the rest, from the lowest accuracy to the highest.
 
     These are the answer modulo each proper divisor of p, and what the last k digits of the operands tell, for
     each k below the length of the domain.
@@ -86,11 +94,10 @@ def knowing_answer(task: Task, domain: Domain, divisor: int) -> Fraction:
     Fraction(153, 275)
     """
     assert task.modulus is not None and task.modulus % divisor == 0
-    sight = _Sight.of(domain, 0)
-    ((_, _, tables),) = _outcomes(task, sight)
-    answers = _weigh(sight, range(len(sight.slices)), tables)[0]
-    known = answers.reshape(-1, divisor).T  # a row for each residue that may be known
-    return Fraction(_best_guesses(known, np.ones(divisor, dtype=object)), sight.denominator)
+    slices, denominator = _slices(domain, 0)
+    ((_, _, tables),) = _outcomes(task, slices, 0)
+    known = np.sum(tables, axis=0).reshape(-1, divisor).T  # a row for each residue that may be known
+    return Fraction(int(known.max(axis=1).astype(object).sum()), denominator)
 
 
 def knowing_operands(task: Task, domain: Domain, digits: int) -> Fraction:
@@ -99,16 +106,15 @@ def knowing_operands(task: Task, domain: Domain, digits: int) -> Fraction:
     >>> knowing_operands(Task.parse("mul%200"), Domain.parse("D3"), 2)
     Fraction(83, 132)
     """
-    sight = _Sight.of(domain, digits)
+    slices, denominator = _slices(domain, digits)
     # Low parts that are equal modulo this leave the same to be guessed: in a sum all do.
     modulus = 1 if task.op.has_carries else open_modulus(task, digits)
-    shared = {members: _class_sizes(cells, modulus) for members, cells in sight.cells().items()}
-    right = sum(
-        _best_guesses(_weigh(sight, members, tables), sizes[a_class, b_classes])
-        for a_class, b_classes, tables in _outcomes(task, sight)
-        for members, sizes in shared.items()
-    )
-    return Fraction(right, sight.denominator)
+    sizes, right = _class_sizes(slices, modulus), 0
+    for a_class, b_classes, tables in _outcomes(task, slices, digits):
+        for members, often in sizes.items():
+            best = np.sum([tables[place] for place in members], axis=0).max(axis=1)
+            right += int((best.astype(object) * often[a_class, b_classes]).sum())
+    return Fraction(right, denominator)
 
 
 class _Slice(NamedTuple):
@@ -123,43 +129,33 @@ class _Slice(NamedTuple):
     a_high: range
     b_high: range
     weight: int
-    """Of each pair, in units of one over the denominator."""
-
-    @property
-    def hidden_pairs(self) -> int:
-        return len_big(self.a_high) * len_big(self.b_high)
+    """The chance of each pair, times the common denominator."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Sight:
-    """A domain as seen by who reads the last digits of both operands."""
+def _slices(domain: Domain, digits: int) -> tuple[list[_Slice], int]:
+    """What the last digits of both operands show of a domain, and the common denominator of all chances."""
+    unit = domain.base**digits
+    chances = [weight / part.size for weight, part in zip(domain.weights, domain.parts, strict=True)]
+    denominator = lcm(*(chance.denominator for chance in chances))
+    slices: list[_Slice] = []
+    for chance, part in zip(chances, domain.parts, strict=True):
+        for rows, columns in part.rectangles:
+            (a_low, a_high), (b_low, b_high) = cut(rows, unit), cut(columns, unit)
+            slices.append(_Slice(a_low, b_low, a_high, b_high, int(chance * denominator)))
+    return slices, denominator
 
-    slices: tuple[_Slice, ...]
-    digits: int
-    denominator: int
 
-    @classmethod
-    def of(cls, domain: Domain, digits: int) -> "_Sight":
-        unit = domain.base**digits
-        chances = [weight / part.size for weight, part in zip(domain.weights, domain.parts, strict=True)]
-        denominator = lcm(*(chance.denominator for chance in chances))
-        slices: list[_Slice] = []
-        for chance, part in zip(chances, domain.parts, strict=True):
-            for rows, columns in part.rectangles:
-                (a_low, a_high), (b_low, b_high) = cut(rows, unit), cut(columns, unit)
-                slices.append(_Slice(a_low, b_low, a_high, b_high, int(chance * denominator)))
-        return cls(tuple(slices), digits, denominator)
-
-    def cells(self) -> dict[tuple[int, ...], list[tuple[range, range]]]:
-        """The pairs of low parts, as disjoint rectangles, by the slices that they may come from."""
-        found: dict[tuple[int, ...], list[tuple[range, range]]] = defaultdict(list)
-        a_cells, b_cells = _pieces([s.a_low for s in self.slices]), _pieces([s.b_low for s in self.slices])
-        for a_cell, b_cell in product(a_cells, b_cells):
-            inside = (a_cell.start in one.a_low and b_cell.start in one.b_low for one in self.slices)
-            members = tuple(place for place, holds in enumerate(inside) if holds)
-            if members:
-                found[members].append((a_cell, b_cell))
-        return found
+def _class_sizes(slices: Sequence[_Slice], modulus: int) -> dict[tuple[int, ...], Counts]:
+    """How many pairs of low parts are in each pair of residue classes, by the slices that they may come from."""
+    found: dict[tuple[int, ...], Counts] = {}
+    a_cells, b_cells = _pieces([one.a_low for one in slices]), _pieces([one.b_low for one in slices])
+    for a_cell, b_cell in product(a_cells, b_cells):
+        inside = (a_cell.start in one.a_low and b_cell.start in one.b_low for one in slices)
+        members = tuple(place for place, holds in enumerate(inside) if holds)
+        if members:
+            sizes = np.outer(Residues.of(a_cell, modulus).counts, Residues.of(b_cell, modulus).counts)
+            found[members] = found.get(members, 0) + sizes
+    return found
 
 
 def _pieces(intervals: Sequence[range]) -> list[range]:
@@ -168,75 +164,28 @@ def _pieces(intervals: Sequence[range]) -> list[range]:
     return [range(first, last) for first, last in pairwise(bounds)]
 
 
-def _class_sizes(cells: Sequence[tuple[range, range]], modulus: int) -> Counts:
-    """How many pairs of low parts are in each pair of residue classes."""
-    sizes = np.zeros((modulus, modulus), dtype=object)
-    for a_cell, b_cell in cells:
-        sizes += np.outer(_residue_counts(a_cell, modulus), _residue_counts(b_cell, modulus))
-    return sizes
-
-
-def _residue_counts(interval: range, modulus: int) -> Counts:
-    residues = Residues.of(interval, modulus)
-    counts = np.full(modulus, residues.often, dtype=object)
-    counts[residues.once_more] += 1
-    return counts
-
-
-def _weigh(sight: _Sight, members: Sequence[int], tables: Sequence[Counts]) -> Counts:
-    """How likely each answer is, where these slices are possible: a row for each class."""
-    kind = _integers(sum(one.weight * one.hidden_pairs for one in sight.slices))
-    return np.sum([sight.slices[place].weight * tables[place].astype(kind) for place in members], axis=0)
-
-
-def _integers(largest: int) -> Any:
-    """The type of array entries that holds integers of this size."""
-    return np.int64 if largest < 2**62 else object
-
-
-def _best_guesses(likely: Counts, sizes: Counts) -> int:
-    """How often the best guess is right: a row for each thing known, a column for each answer that it leaves;
-    `sizes` says how often each is known."""
-    return int((likely.max(axis=1).astype(object) * sizes).sum())
-
-
 Outcomes = Iterator[tuple[int, Sequence[int], list[Counts]]]
-"""The class of a's low part, some classes of b's, and for each slice a table: by the class of b's low part, how
-many pairs of high parts lead to each answer."""
+"""The class of a's low part, some classes of b's, and for each slice a table: by the class of b's low part, what
+all pairs of high parts that lead to an answer weigh."""
 
 
-def _outcomes(task: Task, sight: _Sight) -> Outcomes:
+def _outcomes(task: Task, slices: Sequence[_Slice], digits: int) -> Outcomes:
     if not task.op.has_carries:
-        return _products(task, sight)
-    table = _residue_sums if task.modulus is not None else _sums
-    return iter([(0, [0], table(task, sight))])
+        yield from _products(task, slices, digits)
+        return
+    highs = [(one.a_high, negated(one.b_high)) for one in slices]
+    if task.modulus is None:
+        # How many pairs have a sum grows with the sum by one, stands still, and falls by one: over all slices the
+        # best guess is a corner of one of them.
+        sums = sorted({x - y for a, b in highs for x in (a.start, a.stop - 1) for y in (b.start, b.stop - 1)})
+        counts = [[count_difference(a, b, total) for total in sums] for a, b in highs]
+    else:
+        rest = open_modulus(task, digits)
+        counts = [[count_differences(a, b, residue, rest) for residue in range(rest)] for a, b in highs]
+    yield 0, [0], [one.weight * np.array([row], dtype=object) for one, row in zip(slices, counts, strict=True)]
 
 
-def _sums(task: Task, sight: _Sight) -> list[Counts]:
-    """Without a modulus the best guess is a sum of high parts where one of the counts has a corner: each grows
-    by one with the sum, stands still, and falls by one."""
-    highs = [(one.a_high, one.b_high) for one in sight.slices]
-    bounds = (product((a.start, a.stop - 1), (b.start, b.stop - 1)) for a, b in highs)
-    sums = sorted({a + b for pairs in bounds for a, b in pairs})
-    return [np.array([[_count_sums(a, b, total) for total in sums]], dtype=object) for a, b in highs]
-
-
-def _count_sums(a: range, b: range, total: int) -> int:
-    """How many pairs of the two intervals have this sum."""
-    return max(0, min(a.stop - 1, total - b.start) - max(a.start, total - b.stop + 1) + 1)
-
-
-def _residue_sums(task: Task, sight: _Sight) -> list[Counts]:
-    rest = open_modulus(task, sight.digits)
-
-    def count(one: _Slice, residue: int) -> int:
-        lowered = range(one.b_high.start - residue, one.b_high.stop - residue)
-        return count_cancelling(one.a_high, lowered, rest)
-
-    return [np.array([[count(one, r) for r in range(rest)]], dtype=object) for one in sight.slices]
-
-
-def _products(task: Task, sight: _Sight) -> Outcomes:
+def _products(task: Task, slices: Sequence[_Slice], digits: int) -> Outcomes:
     """With N = base^k, g = gcd(p, N) and q = p / g, write a = A N + a0 and b = B N + b0.
 
     Given a0 and b0 the product modulo p is one of q residues, a0 b0 + g c. It depends on a0, b0, A and B modulo
@@ -244,10 +193,12 @@ def _products(task: Task, sight: _Sight) -> Outcomes:
     B lead from b0 to b; their product counts pairs. Two b0 that are equal modulo g lead to the same residues b.
     """
     assert task.modulus is not None
-    unit: int = task.base**sight.digits
-    p, q = task.modulus, open_modulus(task, sight.digits)
+    unit: int = task.base**digits
+    p, q = task.modulus, open_modulus(task, digits)
     g = p // q
     steps = np.arange(q, dtype=np.int64)
+    heaviest = sum(one.weight * len_big(one.a_high) * len_big(one.b_high) for one in slices)
+    integers = np.int64 if heaviest < 2**62 else object
     for a0 in range(min(q, unit)):
         for first in range(min(g, q, unit)):
             b0 = range(first, min(q, unit), g)
@@ -255,26 +206,22 @@ def _products(task: Task, sight: _Sight) -> Outcomes:
             b = first + g * steps  # all that b may be
             c = (np.outer(b, a) - a0 * first) // g % q
             places = (np.array(b0)[:, None] + unit % p * steps - first) % p // g  # by b0 and B: which of b it is
-            yield a0, b0, [_count_pairs(c, places, one, q) for one in sight.slices]
+            yield a0, b0, [one.weight * _count_pairs(c, places, one, integers) for one in slices]
 
 
-def _count_pairs(c: Counts, places: Counts, one: _Slice, q: int) -> Counts:
-    """By b0 and c. A high part of every residue occurs equally often, and some residues once more; the counts
-    of the small rest are exact as floats, those of all may be integers of any size."""
-    a_residues, b_residues = Residues.of(one.a_high, q), Residues.of(one.b_high, q)
-    rows = np.arange(q, dtype=np.int64)[:, None] * q
-    some = (rows + c)[:, a_residues.once_more]
-    a_parts = (a_residues.often, _histogram(rows + c, q)), (1, _histogram(some, q))
+def _count_pairs(c: Counts, places: Counts, one: _Slice, integers: Any) -> Counts:
+    """By b0 and c. A high part of every residue occurs equally often, and some residues once more. The small
+    numbers of the matrices are exact as floats; what they are multiplied with may be of any size."""
+    q = len(c)
+    a, b = Residues.of(one.a_high, q), Residues.of(one.b_high, q)
     b_rest = np.zeros((len(places), q))
-    b_rest[np.arange(len(places))[:, None], places[:, b_residues.once_more]] = 1
-    b_parts = (b_residues.often, np.ones((1, q))), (1, b_rest)
-    kind = _integers(one.hidden_pairs)
-    pairs = np.zeros((len(places), q), dtype=kind)
-    for (a_times, a), (b_times, b) in product(a_parts, b_parts):
-        if a_times and b_times:
-            pairs += a_times * b_times * (b @ a).astype(np.int64).astype(kind)
-    return pairs
+    b_rest[np.arange(len(places))[:, None], places[:, b.once_more]] = 1
 
+    def with_each_b(c: Counts) -> Counts:
+        entries = np.arange(q, dtype=np.int64)[:, None] * q + c
+        led = np.bincount(entries.ravel(), minlength=q * q).reshape(q, q)  # how many A lead from b to c
+        rest = (b_rest @ led.astype(np.float64)).astype(np.int64).astype(integers)
+        return b.often * led.sum(axis=0).astype(integers) + rest
 
-def _histogram(places: npt.NDArray[np.int64], q: int) -> npt.NDArray[np.float64]:
-    return np.bincount(places.ravel(), minlength=q * q).reshape(q, q).astype(np.float64)
+    some = with_each_b(c[:, a.once_more])
+    return some + a.often * with_each_b(c) if a.often else some

@@ -48,10 +48,10 @@ class Prediction:
     within_theorem: bool
     generalizes: bool | None
     accuracy: Fraction | None
-    """None without a hypothesis, and where working it out would take too long."""
+    """None without a hypothesis, and where counting would take too long."""
     paper: Fraction | None
     unseen: tuple[UnseenPairs, ...] = ()
-    """Digits that this domain has together, no longer than trained on, and training never shows together."""
+    """Digit pairs of this domain, at trained positions, that never occur in training."""
     alternatives: tuple[Alternative, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class Predictions(Shown):
         return shown
 
     def frame(self) -> "pl.DataFrame":
-        """The rows as JSON has them, without what is no column."""
+        """The rows of `as_json`, without nested values."""
         import polars as pl  # noqa: PLC0415 (predictions do without)
 
         rows = [row.as_json() for row in self.rows]
@@ -177,7 +177,7 @@ def predict_case(case: Case, asked: Hypothesis | None = None) -> Prediction:
 
 
 def _rule_that_says(asked: Hypothesis, case: Case) -> Rule:
-    """No theorem does; Table 1's mark stays."""
+    """A rule for a hypothesis that was asked for: within no theorem, with Table 1's mark unchanged."""
     return Rule(
         applies=lambda c: True,
         why=lambda c: f"{asked} was asked for",

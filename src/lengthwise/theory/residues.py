@@ -17,10 +17,10 @@ below N is a difference of two sums of floors, which Euclid's algorithm gives. M
 its window: q^2 steps in all. docs/theory.md derives this, and the limit for long operands.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +57,13 @@ class Residues:
         """The residues that occur once more than others."""
         return (self.start + np.arange(self.extra, dtype=np.int64)) % self.modulus
 
+    @property
+    def counts(self) -> npt.NDArray[Any]:
+        """How often each residue occurs, as Python integers."""
+        counts = np.full(self.modulus, self.often, dtype=object)
+        counts[self.once_more] += 1
+        return counts
+
     def around_even(self) -> tuple[int, int, Integers]:
         """(often, sign, few): each residue occurs `often` times, and few, at most half of them, `sign` times more.
 
@@ -75,17 +82,45 @@ def count_cancelling(left: range, right: range, modulus: int) -> int:
     >>> count_cancelling(range(1, 10), range(1, 10), 7)
     11
     """
-    a, b = Residues.of(left, modulus), Residues.of(right, modulus)
-    # The residues that cancel b's extra ones: -start - extra + 1 .. -start, cyclically.
-    overlap = _cyclic_overlap(a.start, a.extra, (1 - b.start - b.extra) % modulus, b.extra, modulus)
-    return a.often * b.often * modulus + a.often * b.extra + b.often * a.extra + overlap
+    return count_differences(left, negated(right), 0, modulus)
 
 
-def _cyclic_overlap(start: int, size: int, other: int, other_size: int, modulus: int) -> int:
-    shift = (other - start) % modulus
-    before_wrap = max(0, min(size, shift + other_size) - shift)
-    after_wrap = max(0, min(size, shift + other_size - modulus))
-    return before_wrap + after_wrap
+def negated(interval: range) -> range:
+    """The integers -i, for each i of an interval.
+
+    >>> negated(range(3, 10))
+    range(-9, -2)
+    """
+    return range(1 - interval.stop, 1 - interval.start)
+
+
+def count_difference(left: range, right: range, difference: int) -> int:
+    """How many pairs of the two intervals have this difference, left - right.
+
+    >>> count_difference(range(3), range(5), 1)  # 1 - 0, 2 - 1
+    2
+    """
+    return max(0, min(left.stop, right.stop + difference) - max(left.start, right.start + difference))
+
+
+def count_differences(left: range, right: range, residue: int, modulus: int, *, positive: bool = False) -> int:
+    """How many pairs of the two intervals have a difference, left - right, of this residue.
+
+    How many pairs have a difference is a trapezoid over the differences: a sum of ramps.
+
+    >>> count_differences(range(10), range(10), 2, 3, positive=True)  # 2, 5 and 8, of 8, 5 and 2 pairs
+    15
+    """
+    end = left.stop - right.start
+    corners = ((left.start - right.stop, 1), (left.start - right.start, -1), (left.stop - right.stop, -1))
+    total = 0
+    for corner, sign in corners:
+        least = max(1, corner + 1) if positive else corner + 1
+        first = least + (residue - least) % modulus
+        count = max(0, -(-(end - first) // modulus))
+        # The sum of d - corner over d = first, first + modulus, ... below the end.
+        total += sign * (count * (first - corner) + modulus * count * (count - 1) // 2)
+    return total
 
 
 def len_big(interval: range) -> int:
@@ -151,12 +186,16 @@ def count_vanishing(left: range, right: range, modulus: int) -> int:
     >>> sum(u * v % 6 == 0 for u in range(1, 10) for v in range(10, 100))
     315
     """
-    return sum(_count_common(left, d, modulus) * _multiples(right, modulus // d) for d in divisors(modulus))
+    by_divisor = _common_divisors(left, modulus).items()
+    return sum(count * _multiples(right, modulus // d) for d, count in by_divisor)
 
 
-def _count_common(interval: range, common: int, modulus: int) -> int:
-    """How many numbers have this greatest common divisor with the modulus."""
-    return sum(_moebius(k) * _multiples(interval, common * k) for k in divisors(modulus // common))
+def _common_divisors(interval: range, modulus: int) -> dict[int, int]:
+    """How many numbers have each divisor of the modulus as their greatest common divisor with it."""
+    found: dict[int, int] = {}
+    for d in reversed(divisors(modulus)):
+        found[d] = _multiples(interval, d) - sum(count for e, count in found.items() if e % d == 0)
+    return found
 
 
 def _multiples(interval: range, of: int) -> int:
@@ -174,23 +213,11 @@ def long_operand_limit(base: int, digits: int, modulus: int) -> Fraction:
     low_count = base**digits
     q = modulus // gcd(modulus, low_count)
     if gcd(q, base) == 1:
-        every, low = range(q), range(low_count)
-        agreeing = sum(d * _count_common(every, d, q) * count_vanishing(low, low, d) for d in divisors(q))
+        low, by_divisor = range(low_count), _common_divisors(range(q), q).items()
+        agreeing = sum(d * count * count_vanishing(low, low, d) for d, count in by_divisor)
     else:
         agreeing = count_agreeing(range(q), range(q), low_count, q)
     return Fraction(agreeing, q**2 * low_count**2)
-
-
-def _moebius(number: int) -> int:
-    result, prime = 1, 2
-    while number > 1:
-        if number % prime == 0:
-            number //= prime
-            if number % prime == 0:
-                return 0
-            result = -result
-        prime += 1
-    return result
 
 
 def _count_with_all(residues: Integers, low_count: int, q: int) -> int:
@@ -253,19 +280,25 @@ def _floor_sum(count: int, slope: Integers, start: Integers, m: int) -> Integers
 
 
 def _count_by_slope(u: Integers, x: Integers, low_count: int, q: int, *, d: int, e: int) -> int:
-    """The same, the windows of one slope together."""
+    """The same, for a chunk of slopes s at once: rows are slopes, columns the units u', and y = s u' (mod m)."""
     m = q // d
     units = np.array([v for v in range(m) if gcd(v, m) == 1], dtype=np.int64)
     z = np.arange(m * e, dtype=np.int64)
     z = z[(np.gcd(z, e) == 1) & np.isin(d // e * z, x)]
     row_weight, column_weight = np.isin(d * units, u).astype(np.int64), np.bincount(z % m, minlength=m)
-    multiples = -(-low_count // e)  # how many a0 = e j there are
     shift = np.arange(m, dtype=np.int64) * ((d // e) * low_count % m) % m  # x N mod m, by y
+    multiples = -(-low_count // e)  # how many a0 = e j there are
+    (periods, steps), (often, width) = divmod(multiples, m), divmod(low_count, m)
     # Counts may exceed 64 bits for long operands, so sums are taken of their small parts.
-    total = int(row_weight.sum()) * int(column_weight.sum()) * multiples * (low_count // m)
-    for full, partial, y in _windows(multiples % m, low_count % m, shift, units, m):
-        weight = row_weight * column_weight[y]
-        total += multiples // m * int((weight * full).sum()) + int((weight * partial).sum())
+    total = int(row_weight.sum()) * int(column_weight.sum()) * multiples * often
+    rows = max(1, _CHUNK // m)
+    for first in range(0, m, rows):
+        slope = np.arange(first, min(first + rows, m), dtype=np.int64)[:, None]
+        y = slope * units % m
+        start, weight = shift[y], row_weight * column_weight[y]
+        points = -slope * np.arange(steps, dtype=np.int64) % m
+        total += periods * int((weight * _full_period(slope, start, width, m)).sum())
+        total += int((weight * _count_in_windows(points, start, width, m)).sum())
     return total
 
 
@@ -273,23 +306,6 @@ def _full_period(slope: Integers, start: Integers, width: int, m: int) -> Intege
     """How many of the first m multiples of a slope fall in the `width` residues from `start` on."""
     period = np.gcd(slope, m)
     return period * (-(-(start + width) // period) + (-start // period))
-
-
-def _windows(
-    steps: int, width: int, shift: Integers, units: Integers, m: int
-) -> Iterator[tuple[Integers, Integers, Integers]]:
-    """By slope s (rows) and unit u' (columns): how many multiples of s fall in the window of y = s u'.
-
-    The window holds `width` residues from x N on. Yields chunks of slopes: the count over a full period of
-    multiples, the count over the first `steps` of them, and y.
-    """
-    rows = max(1, _CHUNK // m)
-    for first in range(0, m, rows):
-        s = np.arange(first, min(first + rows, m), dtype=np.int64)[:, None]
-        y = s * units % m
-        start = shift[y]
-        points = -s * np.arange(steps, dtype=np.int64) % m
-        yield _full_period(s, start, width, m), _count_in_windows(points, start, width, m), y
 
 
 def _count_in_windows(points: Integers, start: Integers, width: int, m: int) -> Integers:

@@ -54,7 +54,7 @@ class Case:
 
     @property
     def positions_are_told_apart(self) -> bool:
-        """Each digit has a place, and parameters, of its own: what was not seen there was not learned there."""
+        """Each digit has its own place and parameters: what was not seen there in training was not learned."""
         return self.family == ABSOLUTE and layout_facts(self.layout).fixed_width
 
     @property

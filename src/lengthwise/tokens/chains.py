@@ -20,14 +20,13 @@ import torch
 from torch import Tensor
 
 from lengthwise.arithmetic import Part
+from lengthwise.arithmetic.domain import MAKE, PASS, STOP, by_carry, free_columns
 from lengthwise.errors import InputError
 from lengthwise.tokens.counter import FRACTION_END, Draws, below
 from lengthwise.tokens.digits import last_stops
 
 LONGEST = 100
 """The tables grow with the third power of the length: at 100 digits they take seconds and 33 MB."""
-
-STOP, MAKE, PASS = range(3)
 
 Kinds = list[list[tuple[int, int]]]
 """Pairs of digits of one column, by what they do to a carry."""
@@ -51,7 +50,7 @@ class Chains:
             if part.exact is not None:
                 raise InputError(f"sampling chains does not go with {part}; try D{part.length} or B{part.length}")
         ways = Ways(base, longest)
-        kinds = [_by_kind(part.lead_pairs, base) for part in parts]
+        kinds = [by_carry(part.lead_pairs, base) for part in parts]
         free = free_columns(base)
         leads = [
             [ways.thresholds(kind, target, False, part.length - 1, 0) for target in range(longest + 1)]
@@ -137,18 +136,6 @@ def _walk_thresholds(ways: Ways, kinds: Kinds) -> Tensor:
         rows = [ways.thresholds(kinds, target, hit == 1, column, p) or (0, 0) for p in range(target + 1)]
         table[target, column, hit, : target + 1] = torch.tensor(rows)
     return table
-
-
-def free_columns(base: int) -> Kinds:
-    """All pairs of digits."""
-    return _by_kind(list(product(range(base), range(base))), base)
-
-
-def _by_kind(pairs: list[tuple[int, int]], base: int) -> Kinds:
-    kinds: Kinds = [[], [], []]
-    for x, y in pairs:
-        kinds[PASS if x + y == base - 1 else MAKE if x + y >= base else STOP].append((x, y))
-    return kinds
 
 
 def padded_rows(rows: Sequence[Sequence], filler: object, device: torch.device | str) -> tuple[Tensor, Tensor]:

@@ -17,8 +17,9 @@ Shapes: n, m digits of an operand, A of an answer; ... any leading dims, later [
 A number is an int8 tensor [..., n], least significant digit first, in a base of 2 to 36.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import reduce
+from itertools import groupby
 
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -123,11 +124,9 @@ def leading(a: Tensor, b: Tensor, count: int) -> tuple[Tensor, Tensor]:
     >>> [to_ints(digits, 10) for digits in leading(a, b, 3)]
     [[512, 7], [0, 88]]
     """
-    columns = _columns_of(a)
-    length = ((a | b).ne(0) * (columns + 1)).amax(-1, keepdim=True)
-    source = columns + (length - count).clamp(min=0)
+    source = _columns_of(a) + (digit_lengths(a | b) - count).clamp(min=0).unsqueeze(-1)
     inside = source < a.shape[-1]
-    index = torch.where(inside, source, 0).long()
+    index = torch.where(inside, source, 0)
     return a.gather(-1, index) * inside, b.gather(-1, index) * inside
 
 
@@ -171,6 +170,12 @@ def last_stops(sums: Tensor, base: int) -> tuple[Tensor, Tensor]:
     return nearest >> 1, (nearest >= 0) & (nearest & 1 == 1)
 
 
+def digit_lengths(digits: Tensor) -> Tensor:
+    """How many digits numbers [..., n] have without the zeros above: int64 [...]; zero has one."""
+    columns = torch.arange(1, digits.shape[-1] + 1, device=digits.device)
+    return (columns * (digits != 0)).amax(-1).clamp(min=1)
+
+
 def resize(digits: Tensor, width: int) -> Tensor:
     """The lowest `width` digits, with zeros above where there are fewer."""
     return F.pad(digits, (0, width - digits.shape[-1]))
@@ -199,56 +204,35 @@ class Answers:
     Where one operand is short, answers may be narrower than those of any two operands of n digits.
     """
 
-    def __init__(self, tasks: Sequence[Task], answer_width: int, device: torch.device | str = "cpu") -> None:
+    def __init__(self, tasks: Sequence[Task], answer_width: int) -> None:
         assert len({task.base for task in tasks}) == 1
-        moduli = [task.modulus for task in tasks]
-        self.base, self.answer_width, self.any_modular = tasks[0].base, answer_width, any(moduli)
-        if self.any_modular:
-            assert digit_count(check_modulus(max(p or 1 for p in moduli)) - 1, self.base) <= answer_width
-
-        def members(which: Iterable[bool]) -> Tensor:
-            return torch.tensor(list(which), device=device).reshape(-1, 1, 1)
-
-        names = [task.operation for task in tasks]
-        self.members = {name: members(own == name for own in names) for name in dict.fromkeys(names)}
-        self.modular = members(p is not None for p in moduli)
-        self.moduli = torch.tensor([p or 1 for p in moduli], device=device).reshape(-1, 1)
+        self.answer_width = answer_width
+        self.groups = [(task, len(list(members))) for task, members in groupby(tasks)]
+        """Neighbours that have the same task are answered together."""
+        for task, _ in self.groups:
+            if task.modulus is not None:
+                assert digit_count(check_modulus(task.modulus) - 1, task.base) <= answer_width
 
     def __call__(self, a: Tensor, b: Tensor) -> Tensor:
-        values = self._operate(a, b)
+        tasks, sizes = zip(*self.groups, strict=True)
+        groups = zip(tasks, a.split(sizes), b.split(sizes), strict=True)
+        return torch.cat([self._answer(*group) for group in groups])
+
+    def _answer(self, task: Task, a: Tensor, b: Tensor) -> Tensor:
+        values = operate(task, a, b)
+        if task.modulus is not None:
+            return modulo(values, task.modulus, task.base, self.answer_width)
         # A look at numbers on a GPU would wait for it.
         if values.shape[-1] > self.answer_width and not values.is_cuda:
-            plain = values[~self.modular.flatten()]
-            assert not plain[..., self.answer_width :].any(), f"answers do not fit into {self.answer_width} digits"
-        numbers = resize(values, self.answer_width)
-        if not self.any_modular:
-            return numbers
-        return torch.where(self.modular, modulo(values, self.moduli, self.base, self.answer_width), numbers)
-
-    def _operate(self, a: Tensor, b: Tensor) -> Tensor:
-        """Every operation present is computed for all members; each member then takes its own."""
-        results = [operate(Task(name, base=self.base), a, b) for name in self.members]
-        width = max(result.shape[-1] for result in results)
-        answers, *others = (resize(result, width) for result in results)
-        for result, members in zip(others, list(self.members.values())[1:], strict=True):
-            answers = torch.where(members, result, answers)
-        return answers
+            fits = not values[..., self.answer_width :].any()
+            assert fits, f"answers do not fit into {self.answer_width} digits"
+        return resize(values, self.answer_width)
 
 
 def _carry(sums: Tensor, base: int) -> Tensor:
-    """Column sums [..., n] of 0 to 2 base-2 as digits [..., n+1].
-
-    Kogge-Stone: after the step of reach s, `carries` and `passes` describe spans of 2s columns, so log2(n)
-    steps settle every carry.
-    """
-    carries, passes = sums >= base, sums == base - 1
-    reach = 1
-    while reach < sums.shape[-1]:
-        carries[..., reach:] |= passes[..., reach:] & carries[..., :-reach]
-        passes[..., reach:] = passes[..., reach:] & passes[..., :-reach]
-        reach *= 2
+    """Column sums [..., n] of 0 to 2 base-2 as digits [..., n+1]."""
     total = F.pad(sums, (0, 1))
-    total[..., 1:] += carries
+    total[..., 1:] += last_stops(sums, base)[1]
     return _reduce(total, base)
 
 

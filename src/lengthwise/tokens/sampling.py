@@ -62,7 +62,7 @@ _ROW, _ORDER = DRAWS_PER_PROBLEM - 1, DRAWS_PER_PROBLEM - 2
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Whose problems are drawn: the pairs of a domain, in an order of its own for each seed."""
+    """A random sequence of problems: the domain that they come from, and the seed."""
 
     seed: int
     domain: Domain
@@ -127,7 +127,8 @@ class Sampler:
         parts = list(dict.fromkeys(part for domain in domains for part in domain.parts))
         self.base, self.width, self.mode, self.side = domains[0].base, width, mode, side
         self.table = _part_table(parts, device)
-        self.thresholds, _ = padded_rows([_thresholds(domain, mode) for domain in domains], FRACTION_END, device)
+        ends = [[int(end * FRACTION_END) for end in accumulate(part_shares(d, mode))] for d in domains]
+        self.thresholds, _ = padded_rows(ends, FRACTION_END, device)
         """[M, P]: the draw below which a part, or one before it, is chosen."""
         number = {part: i for i, part in enumerate(parts)}
         self.numbers, _ = padded_rows([[number[part] for part in d.parts] for d in domains], 0, device)
@@ -225,18 +226,14 @@ MODES = (*SHAPES, "chains")
 
 
 def _fill(draws: Draws, lengths: Tensor, leads: Tensor, base: int, width: int) -> Tensor:
-    """Operands [2, M, B, W]: free digits, the lead on top, zeros above."""
-    free = _free_digits(draws, base, width)
+    """Operands [2, M, B, W]: free digits, the lead on top, zeros above; a column takes the same draws at every
+    width."""
+    groups = -(-width // digit_group(base))
+    fractions = draws.several(DIGITS, 2 * groups).unflatten(0, (groups, 2)).movedim(0, -1)
+    free = digits_of(fractions, base).flatten(-2)[..., :width]
     columns = torch.arange(width, device=free.device)
     top = (lengths - 1).unsqueeze(-1)
     return (free * (columns < top)).scatter_(-1, top, leads.to(torch.int8).unsqueeze(-1))
-
-
-def _free_digits(draws: Draws, base: int, width: int) -> Tensor:
-    """[2, M, B, W]; a column takes the same draws at every width."""
-    groups = -(-width // digit_group(base))
-    fractions = draws.several(DIGITS, 2 * groups).unflatten(0, (groups, 2)).movedim(0, -1)
-    return digits_of(fractions, base).flatten(-2)[..., :width]
 
 
 def _part_table(parts: Sequence[Part], device: torch.device | str) -> PartRows:
@@ -250,10 +247,6 @@ def _part_table(parts: Sequence[Part], device: torch.device | str) -> PartRows:
 def _keys(members: Sequence[Stream], stream: str, device: torch.device | str) -> Tensor:
     """[M, 1]"""
     return torch.tensor([derive(m.seed, stream) for m in members], device=device).reshape(-1, 1)
-
-
-def _thresholds(domain: Domain, mode: str) -> list[int]:
-    return [int(end * FRACTION_END) for end in accumulate(part_shares(domain, mode))]
 
 
 def part_shares(domain: Domain, mode: str) -> tuple[Fraction, ...]:
@@ -316,7 +309,8 @@ class FixedSet:
             self.counts[part] = (len(fresh) - tested, tested)
             test.append(fresh[:tested])
             train.append(fresh[tested:])
-        self.train, self.test = (_pairs(torch.cat(side).to(device)) for side in (train, test))
+        sides = (torch.cat(side).to(device).chunk(2, -1) for side in (train, test))
+        self.train, self.test = ((a.contiguous(), b.contiguous()) for a, b in sides)
 
     def batch(self, indices: Tensor) -> tuple[Tensor, Tensor]:
         """Training problems int8 [..., W], drawn with replacement: draw k is a function of (seed, k)."""
@@ -345,7 +339,7 @@ def _shuffled(part: Part, width: int, key: int) -> Tensor:
 
 
 def _first_new(known: Tensor, count: int, sampler: Sampler, start: int) -> Tensor:
-    """The first rows that are not known, from a place of a stream on."""
+    """The first `count` new rows of a stream, from problem `start` on."""
     fresh, drawn = known[:0], count + count // 8
     while len(fresh) < count:
         fresh = _new(known, torch.cat(sampler(torch.arange(drawn) + start), -1)[0])
@@ -359,8 +353,3 @@ def _new(known: Tensor, rows: Tensor) -> Tensor:
     keys = np.ascontiguousarray(together).view(f"V{together.shape[1]}").reshape(-1)
     first = np.sort(np.unique(keys, return_index=True)[1])
     return rows[torch.from_numpy(first[first >= len(known)] - len(known))]
-
-
-def _pairs(rows: Tensor) -> tuple[Tensor, Tensor]:
-    a, b = rows.chunk(2, -1)
-    return a.contiguous(), b.contiguous()

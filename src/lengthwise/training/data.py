@@ -70,7 +70,7 @@ class TrainingData:
         self.offsets = self.circle or offsets
         self.tail = self.length - int(shortest_problem(layout).prompt_length)
         self.pairs = _pairs(members, layout.operand_width, config, device)
-        self.answers = Answers(tasks, layout.answer_width, device)
+        self.answers = Answers(tasks, layout.answer_width)
         self.within_batch = torch.arange(batch, device=device)
         self.within_row = torch.arange(self.per_row, device=device)
         keys = [derive(m.seed, "offset") for m in members]

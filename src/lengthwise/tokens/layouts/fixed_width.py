@@ -4,7 +4,6 @@ Shapes: N columns, W operand digits; ... any leading dims.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import final
 
 import torch
@@ -91,36 +90,28 @@ def scratchpad(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
     return FixedWidth(task, operand_width, answer_width, problem(operand_width, answer), steps=chain)
 
 
-@dataclass(frozen=True)
-class ColumnSums:
-    """How an operation works on columns."""
-
-    sums: Callable[[Tensor, Tensor], Tensor]
-    """Raw sums [..., N or more] of operands [..., W]."""
-    count: Callable[[int], int]
-    """N, from W."""
-    largest: Callable[[int, int], int]
-    """The largest sum there is, from W and the base."""
-
-
-COLUMNS: dict[str, ColumnSums] = {
-    "add": ColumnSums(lambda a, b: (a + b).int(), lambda n: n, lambda n, base: 2 * (base - 1)),
-    "mul": ColumnSums(column_products, lambda n: 2 * n - 1, lambda n, base: n * (base - 1) ** 2),
+COLUMN_SUMS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "add": lambda a, b: (a + b).int(),
+    "mul": column_products,
 }
+"""Raw sums [..., N or more] of operands [..., W], by operation; those above N are always zero."""
 
 
 class ScratchpadSteps:
     """The digits of all sums and carries, [..., N (sum digits + carry digits)], of operands [..., W]."""
 
     def __init__(self, task: Task, operand_width: int) -> None:
-        if task.operation not in COLUMNS or task.modulus is not None:
-            raise InputError(f"the scratchpad layout does not go with {task} (choose from {', '.join(COLUMNS)})")
-        columns, base = COLUMNS[task.operation], task.base
-        largest = columns.largest(operand_width, base)
-        self.base, self.sums, self.count = base, columns.sums, columns.count(operand_width)
-        self.sum_width = digit_count(largest, base)
+        if task.operation not in COLUMN_SUMS or task.modulus is not None:
+            choices = ", ".join(COLUMN_SUMS)
+            raise InputError(f"the scratchpad layout does not go with {task} (choose from {choices})")
+        self.base, self.sums = task.base, COLUMN_SUMS[task.operation]
+        # The largest operands have the largest sum in every column.
+        highest = torch.full((operand_width,), self.base - 1, dtype=torch.int8)
+        largest = self.sums(highest, highest)
+        self.count = int((largest > 0).sum())
+        self.sum_width = digit_count(int(largest.max()), self.base)
         # The largest carry is the first c that (largest + c) // base does not exceed.
-        self.carry_width = digit_count((largest - 1) // (base - 1), base)
+        self.carry_width = digit_count((int(largest.max()) - 1) // (self.base - 1), self.base)
 
     def __call__(self, a: Tensor, b: Tensor) -> Tensor:
         sums = self.sums(a, b)[..., : self.count].long()

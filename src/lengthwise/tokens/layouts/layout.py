@@ -148,7 +148,7 @@ def problem(operand_width: int, answer: Sequence[Place], *, natural: bool = Fals
 
 
 class PlacedLayout:
-    """What layouts share that are lists of places. Their tables are kept for every device that asked.
+    """Base of layouts that are lists of places. Their tables are cached for each device.
 
     `steps` gives the digits of intermediate steps, from operands [..., W], where these have places.
     """

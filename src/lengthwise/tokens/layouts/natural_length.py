@@ -3,7 +3,7 @@
 Shapes: T places of the longest problem, W operand digits, A answer digits; ... any leading dims.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 from typing import final
 
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.arithmetic import Task
+from lengthwise.tokens.digits import digit_lengths
 from lengthwise.tokens.layouts.layout import (
     END,
     EOS,
@@ -29,7 +30,8 @@ from lengthwise.tokens.layouts.layout import (
 class NaturalLength(PlacedLayout):
     """Leaves out the places of digits that are not written; line breaks fill up what is left.
 
-    `written` says how many are of a, b and c [..., 3], from how many these have, where not as many.
+    With `level`, both operands are as wide as the longer one, and the answer as wide as the widest of such
+    operands.
     """
 
     fixed_width = False
@@ -41,17 +43,20 @@ class NaturalLength(PlacedLayout):
         answer_width: int,
         *,
         natural: bool = False,
-        written: Callable[[Tensor], Tensor] | None = None,
+        level: bool = False,
     ) -> None:
         places = problem(operand_width, number(C, answer_width, natural=natural), natural=natural)
         super().__init__(task, operand_width, answer_width, places)
-        self.natural, self.written = natural, written
+        self.natural, self.level = natural, level
+        answer_digits = (min(task.answer_digits(n), answer_width) for n in range(1, operand_width + 1))
+        self.answer_digits = torch.tensor([0, *answer_digits])
+        """The widest answer, by the longer operand's digits."""
 
     def encode(self, a: Tensor, b: Tensor, c: Tensor) -> Tokens:
         tables, pool = self.tables(a.device), self.pool(a, b, c)
         lengths = torch.stack([digit_lengths(digits) for digits in (a, b, c)], -1)
-        if self.written is not None:
-            lengths = self.written(lengths)
+        if self.level:
+            lengths = self._levelled(lengths)
         # A symbol, of number 0, is always there: its significance is 0 at most.
         allowed = torch.nn.functional.pad(lengths, (1, 0))
         places = slice(self.length)
@@ -59,6 +64,15 @@ class NaturalLength(PlacedLayout):
         order = squeezed(present, self.length)
         slot, *known = (table[order] for table in tables)
         return Tokens(pool.gather(-1, slot), *known)
+
+    def _levelled(self, lengths: Tensor) -> Tensor:
+        """How many digits of a, b and c [..., 3] are written, from how many these have."""
+        if self.answer_digits.device != lengths.device:
+            self.answer_digits = self.answer_digits.to(lengths.device)
+        longer = lengths[..., :2].amax(-1)
+        # An answer that is not one of these operands may have more digits, and is written whole.
+        answer = torch.maximum(lengths[..., 2], self.answer_digits[longer])
+        return torch.stack([longer, longer, answer], -1)
 
     def read_answer(self, ids: Tensor | Sequence[int]) -> int | Malformed:
         tokens = listed(ids)
@@ -68,7 +82,7 @@ class NaturalLength(PlacedLayout):
         places = number(C, max(1, len(digits)), natural=self.natural)
         answer = self.read_places(tokens, [*places, symbol(END), symbol(EOS)])
         leading_zero = len(digits) > 1 and digits[0 if self.natural else -1] == 0
-        if isinstance(answer, int) and leading_zero and self.written is None:
+        if isinstance(answer, int) and leading_zero and not self.level:
             return Malformed("the answer has a zero before its leading digit")
         return answer
 
@@ -91,37 +105,15 @@ def squeezed(present: Tensor, width: int) -> Tensor:
     return order.scatter(-1, place, number)[..., :width]
 
 
-def digit_lengths(digits: Tensor) -> Tensor:
-    """How many digits numbers [..., n] have without the zeros above: int64 [...]; zero has one."""
-    columns = torch.arange(1, digits.shape[-1] + 1, device=digits.device)
-    return (columns * (digits != 0)).amax(-1).clamp(min=1)
-
-
 def all_reversed(task: Task, operand_width: int, answer_width: int) -> NaturalLength:
     """`12+345=357` is written `21+543=753`."""
     return NaturalLength(task, operand_width, answer_width)
 
 
-class Level:
-    """Operands as wide as the longer one, the answer as wide as the widest of such operands."""
-
-    def __init__(self, task: Task, operand_width: int, answer_width: int) -> None:
-        digits = [0, *(min(task.answer_digits(n), answer_width) for n in range(1, operand_width + 1))]
-        self.answer_digits = torch.tensor(digits)
-
-    def __call__(self, lengths: Tensor) -> Tensor:
-        if self.answer_digits.device != lengths.device:
-            self.answer_digits = self.answer_digits.to(lengths.device)
-        longer = lengths[..., :2].amax(-1)
-        # An answer that is not one of these operands may have more digits, and is written whole.
-        answer = torch.maximum(lengths[..., 2], self.answer_digits[longer])
-        return torch.stack([longer, longer, answer], -1)
-
-
 def level(task: Task, operand_width: int, answer_width: int) -> NaturalLength:
     """`12+345=357` is written `210+543=7530`: as wide as its longer operand, which is how position coupling was
     published. Every column of a sum then has a digit of either operand, or of none."""
-    return NaturalLength(task, operand_width, answer_width, written=Level(task, operand_width, answer_width))
+    return NaturalLength(task, operand_width, answer_width, level=True)
 
 
 def plain(task: Task, operand_width: int, answer_width: int) -> NaturalLength:

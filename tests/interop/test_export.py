@@ -134,6 +134,11 @@ def test_what_would_not_be_exact_is_refused():
         huggingface._check_equal(run.stack, other)
 
 
+def test_another_kind_of_block_is_refused():
+    with pytest.raises(InputError, match=r"^block 't5' cannot be exported \(choose from gpt\)$"):
+        huggingface.convert(fresh(model={"block": "t5"}).stack)
+
+
 def test_an_encoding_from_outside_is_refused():
     stack = fresh().stack
     config = stack.config.model_copy(update={"encoding": "mine"})

@@ -4,8 +4,10 @@ is measured and shown."""
 from dataclasses import replace
 
 import pytest
+import torch
 from training import train
 
+from lengthwise.errors import InputError
 from lengthwise.recipes import RECIPES, Setting
 from lengthwise.recipes.controls import DIVIDED
 from lengthwise.recipes.long_operands import LADDER, LADDER_LENGTHS
@@ -14,9 +16,13 @@ from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection
 from lengthwise.report.figures import draw
 from lengthwise.report.results import tables_of
+from lengthwise.runs.build import build, training_data
 
 FULL, LAPTOP = Setting(), Setting(scale="laptop")
-PRIOR = ("prior-ladder", "prior-lengths", "carry-reading", "base-or-modulus", "unseen-digits")
+PRIOR = (
+    *("prior-ladder", "prior-lengths", "coupling-published", "coupling-differences"),
+    *("carry-reading", "base-or-modulus", "unseen-digits"),
+)
 HARDLY = {
     "training": {"steps": 2, "batch": 4, "warmup": 1, "evaluate_every": 2, "schedule": "linear"},
     "model": {"layers": 1, "width": 96},
@@ -46,12 +52,70 @@ def test_a_rung_of_the_ladder_differs_from_the_recipe_in_one_thing():
         name: {"prior-recipe": 0, "prior-without-packing": 2}.get(name, 1) for name in rows
     }
     same = {"test": None, "evaluation": None}
-    assert {**start, **same} == {**of_1000.model_dump(mode="json"), **same}
+    wider = of_1000.changed(model={"context": 1_034}).model_dump(mode="json")
+    assert {**start, **same} == {**wider, **same}
 
 
 def test_the_longest_tested_sum_just_fits_the_circle():
+    """1,031 digits, around a circle of a prime number of positions; no longer one is taken."""
     config = RECIPES["prior-ladder"].rows(FULL)["prior-recipe"]
-    assert max(LADDER_LENGTHS) + 1 + 2 == config.model.context == 1_032
+    assert max(LADDER_LENGTHS) == 1_031
+    assert max(LADDER_LENGTHS) + 1 + 2 == config.model.context
+    assert all((config.model.context - 1) % k for k in range(2, 33))
+    with pytest.raises(InputError, match="1035 positions do not fit in a table of 1034 rows"):
+        build([config.changed(test="D1032")], torch.device("cpu"))
+
+
+def published_positions(start, digits, answer_digits):
+    """Position coupling's own numbering of [bos], a natural number, +, another, =, a reversed answer, and the end:
+    positions rise from the highest digit of the answer, at `start`, to the signs."""
+    signs = start + digits + 1
+    operand = [*range(signs - digits, signs), signs]
+    return [0, *operand, *operand, *range(signs - 1, signs - 1 - answer_digits, -1)]
+
+
+def test_positions_of_the_published_row_are_position_couplings_mirrored():
+    """Ours count from the signs up, theirs down to them; every start that theirs may have comes up."""
+    config = RECIPES["coupling-published"].rows(FULL)["coupling-published"].changed(model={"width": 32})
+    stack = build([config], torch.device("cpu"))
+    batch, starts = training_data(stack, rows=4_000)(0), set()
+    for ids, positions in zip(batch.ids[0].tolist(), batch.positions[0].tolist(), strict=True):
+        equals = ids.index(stack.layout.vocabulary.equals)
+        digits, end = equals // 2 - 1, ids.index(stack.layout.vocabulary.end)
+        assert end - equals - 1 == digits + 1, "the answer has one digit more"
+        start = 203 - max(positions)
+        assert 1 <= start <= 201 - digits
+        starts.add(start)
+        theirs = [203 - p for p in published_positions(start, digits, digits + 1)[1:]]
+        operand, sign, answer = theirs[:digits], theirs[digits], theirs[2 * digits + 2 :]
+        assert positions[1:end] == [*operand[::-1], sign, *operand[::-1], sign, *answer]
+        assert positions[0] == 0
+        assert not any(positions[end:])
+    assert starts >= {*range(1, 150)}
+
+
+def test_the_published_row_has_the_published_parameters():
+    """Attention, a gated MLP of 2,048, five norms, of which the last has a bias, and two tables."""
+    config = RECIPES["coupling-published"].rows(FULL)["coupling-published"]
+    stack = build([config], torch.device("cpu"))
+    tables = (len(stack.layout.vocabulary) + 203) * 512
+    assert stack.model.parameter_count() == 4 * 512**2 + 3 * 512 * 2048 + 6 * 512 + tables
+
+
+def test_a_difference_from_the_published_row_is_one_of_long_encodings_settings():
+    rows = RECIPES["coupling-differences"].rows(FULL)
+    start = rows.pop("differences-published").model_dump(mode="json")
+    other = RECIPES["long-encodings"].rows(FULL)["long-encodings-coupled"].model_dump(mode="json")
+    same = RECIPES["coupling-published"].rows(FULL)["coupling-published"].model_dump(mode="json")
+    assert where_they_differ(start, same) == {"training.steps", "training.warmup"}
+    for name, config in rows.items():
+        content = config.model_dump(mode="json")
+        changed = where_they_differ(start, content)
+        assert changed and not changed & where_they_differ(content, other), name
+
+
+def where_they_differ(ours, theirs):
+    return {difference.split()[0] for difference in differences(ours, theirs)}
 
 
 def test_the_same_modulus_divides_a_power_of_one_base_and_of_the_other_none():

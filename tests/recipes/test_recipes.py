@@ -51,6 +51,8 @@ PACKED = {
     "multiplication-upward": (1, 1),
     "prior-ladder": (12, 12),
     "prior-lengths": (1, 1),
+    "coupling-published": (1, 1),
+    "coupling-differences": (5, 5),
     "carry-reading": (16, 16),
     "base-or-modulus": (12, 4),
     "unseen-digits": (36, 4),

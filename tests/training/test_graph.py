@@ -27,6 +27,13 @@ CASES = {
     "relative": {"encoding": "t5"},
     "concatenated": {"data": {"packing": "concatenated", "row_tokens": 64}},
     "dropout": {"model": {"dropout": 0.2}},
+    "as-position-coupling": {
+        "encoding": "coupled",
+        "layout": "level",
+        "model": {"block": "t5", "tied": True},
+        "data": {"own_offset_range": True},
+        "training": {"optimizer": "adamw", "learning_rate": 1e-3},
+    },
     "both-kinds-of-heads": {
         "encoding": "coupled",
         "model": {"place_attention": True, "position_waves": True, "token_heads": 1},

@@ -79,6 +79,30 @@ def test_offsets_are_drawn_for_each_problem_of_each_member():
     assert torch.equal(data(0).positions, batch.positions)
 
 
+@pytest.mark.parametrize("encoding", ["coupled", "abacus"])
+def test_a_problem_may_have_every_offset_with_which_it_fits_the_table(encoding):
+    """As published: of a table with positions 1 to P, numbers that take up n of them start at 1 to P - n + 1, each
+    alike, whatever the longest problem needs."""
+    sampled = {"sampling": "balanced", "own_offset_range": True}
+    config = tiny_config(
+        encoding=encoding, layout="level", train="D1..4", test="D4", data=sampled, model={"context": 13}
+    )
+    parts, data = batches(config, size=8000)
+    positions = data(0).positions[0]
+    first, last = positions.masked_fill(positions == 0, 99).amin(-1), positions.amax(-1)
+    assert (first >= 1).all() and (last <= parts.encoding.rows - 1).all()
+    for taken in (last - first + 1).unique().tolist():
+        starts = torch.bincount(first[last - first + 1 == taken], minlength=15)
+        possible = 12 - taken + 1
+        assert (starts[1 : possible + 1] > 0).all() and starts[possible + 1 :].sum() == 0
+        assert starts[1 : possible + 1].min() > 0.5 * starts[1 : possible + 1].max()
+
+
+def test_an_own_offset_range_requires_lines():
+    with pytest.raises(InputError, match="own_offset_range requires packing lines"):
+        tiny_config(data={"own_offset_range": True, "packing": "concatenated"})
+
+
 @pytest.mark.parametrize("waves", [False, True])
 @pytest.mark.parametrize("encoding", ["coupled", "abacus"])
 def test_positions_of_packed_problems_run_in_a_circle(encoding, waves):

@@ -120,6 +120,8 @@ def convert(stack: Stack) -> Any:
     kind = stack.config.encoding.removeprefix(PREFIX)
     if kind not in ADDED + RELATIVE:
         raise InputError(f"encoding {kind!r} cannot be exported (choose from {', '.join(ADDED + RELATIVE)})")
+    if config.block != "gpt":
+        raise InputError(f"block {config.block!r} cannot be exported (choose from gpt)")
     weights = {name: tensor[0].float().cpu() for name, tensor in stack.model.member(0).items()}
     weights = {name.replace("encoding.inner.", "encoding."): tensor for name, tensor in weights.items()}
     plain = config.loops == 1 and not config.position_waves and not any(getattr(config, name) for name in OPTIONS)

@@ -91,6 +91,11 @@ class ModelConfig(Config):
     without positions: for what is at no fixed distance, such as the short factor of a product. Where problems
     share a training row, content heads see their own problem alone."""
 
+    block: Literal["gpt", "t5"] = "gpt"
+    """Kind of transformer block. gpt: nanoGPT's. t5: the one that position coupling was published with: RMSNorm
+    before and after each branch, a gated GELU, no division of attention scores by the square root of the head
+    width, initial weights to match, and a tied head divided by the square root of the width."""
+
     context: Count | None = None
     """Rows of a learned position table, or the range that randomized positions come from; by default as many
     as the layout needs, twice that where training draws offsets, four times where it draws positions."""
@@ -141,6 +146,14 @@ class ModelConfig(Config):
                 f"place_attention requires a head width of {LEAST_POSITION_HEAD_WIDTH} or more "
                 f"(width {self.width} / heads {self.heads} is {head_width})"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _attention_fits_block(self) -> Self:
+        if self.block == "t5":
+            for option in ("place_attention", "normalized_attention", "log_length_scale"):
+                if getattr(self, option):
+                    raise InputError(f"{option} requires block gpt")
         return self
 
     @property

@@ -6,8 +6,8 @@
 torch.Size([3, 5, 10, 16])
 
 Each member is nanoGPT's transformer: LayerNorm before each branch, GELU, an MLP of four times the width. The
-config's options add to it: normalized or length-scaled attention, position-only attention, and loops over the
-blocks. Weights, residual stream, norms and logits are float32; products are in the compute dtype.
+config's options add to it: normalized or length-scaled attention, position-only attention, loops over the blocks,
+another kind of block. Weights, residual stream, norms and logits are float32; products are in the compute dtype.
 
 Shapes: M members, B batch, T tokens, V vocabulary, C width, H heads, D = C / H, Q queries, K keys.
 """
@@ -35,6 +35,7 @@ from lengthwise.model.layers import Embedding, Initializer, LayerNorm, Linear, N
 from lengthwise.model.position_only import PositionOnlyAttention
 from lengthwise.model.positions import check_encoding, find_encoding
 from lengthwise.model.short_attention import short_attention, suits_short
+from lengthwise.model.t5_block import T5Block
 
 
 class Attention(nn.Module):
@@ -93,6 +94,9 @@ class Block(nn.Module):
         return x + drop(self.mlp(self.mlp_norm(x).to(run.dtype)), run.noise_at(2))
 
 
+BLOCKS = {"gpt": Block, "t5": T5Block}
+
+
 class GPT(nn.Module):
     """One member per seed. A member's initial weights depend on its own seed alone.
 
@@ -107,8 +111,8 @@ class GPT(nn.Module):
         self.config, self.members = config, len(seeds)
         init = Initializer(seeds)
         self.tokens = Embedding(init, vocabulary, config.width, std=config.embedding_std)
-        self.blocks = nn.ModuleList(Block(config, init) for _ in range(config.layers))
-        self.norm = LayerNorm(init, config.width, bias=config.bias)
+        self.blocks = nn.ModuleList(BLOCKS[config.block](config, init) for _ in range(config.layers))
+        self.norm = LayerNorm(init, config.width, bias=config.bias or config.block == "t5")
         self.head = None if config.tied else Linear(init, config.width, vocabulary, bias=False)
         # Last, so that models of one seed share all other initial weights, whatever their encoding.
         self.encoding = find_encoding(encoding)(config, config.context or positions_count, init)
@@ -158,6 +162,8 @@ class GPT(nn.Module):
         x = self.norm(x).to(self.compute_dtype)
         if self.head is not None:
             return self.head(x).float()
+        if self.config.block == "t5":
+            x = x * self.config.width**-0.5
         table = self.tokens.weight.to(x.dtype)
         return torch.bmm(x.flatten(1, 2), table.transpose(1, 2)).view(*x.shape[:-1], -1).float()
 

@@ -85,6 +85,17 @@ class LayerNorm(nn.Module):
         return y.view(x.shape)
 
 
+class RMSNorm(nn.Module):
+    """[M, ..., C] -> [M, ..., C]"""
+
+    def __init__(self, init: Initializer, width: int) -> None:
+        super().__init__()
+        self.weight = init.constant(1, width, value=1.0)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (functional.rms_norm(x, x.shape[-1:], eps=1e-6).flatten(1, -2) * self.weight).view(x.shape)
+
+
 class Embedding(nn.Module):
     """int64 [M or 1, ...] -> [M, ..., C]: each member looks up its own table."""
 

@@ -1,8 +1,9 @@
 """Operands many times longer than trained: sums by coupled and abacus positions, by every encoding, and products;
-and what of that is learned, and what is built in: the recipe of 1,000 digits without one of its ingredients.
+and what of that is learned, and what is built in: the recipe of 1,000 digits without one of its ingredients, and
+position coupling as its authors published it.
 
-All are small decoders that attend alike however many keys there are, and start from Muon and fresh problems: they
-are no rows of the paper, so that its preset has no say here.
+All but that one are small decoders that attend alike however many keys there are, and start from Muon and fresh
+problems: they are no rows of the paper, so that its preset has no say here.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from lengthwise.recipes.configure import Rows, muon
-from lengthwise.recipes.recipe import Recipe, Setting, Tuning
+from lengthwise.recipes.recipe import CHECKPOINT_EVERY, FRESH_SEEDS, Recipe, Setting, Tuning
 from lengthwise.runs.config import RunConfig
 
 # Sums column by column: one layer of position-only attention, all positions alike. Then nothing in a long number
@@ -173,14 +174,17 @@ LADDER: dict[str, dict[str, Any]] = {
     "content-heads-beside": {"model": {"token_heads": 2}},
     "content-attention": {"model": {"place_attention": False}},
 }
-# The circle has 1,031 positions, and the longest answer that fits has one digit less.
-AROUND_THE_END = (1_026, 1_029)
+# A circle of 1,033 positions, a prime: two more than that of `coupled-1000`, so that sums of 1,031 digits just fit
+# with their answers and `=`. In longer ones the highest columns would share positions with `=` and the lowest
+# digits: evaluation refuses them.
+LADDER_CONTEXT = 1_034
+AROUND_THE_END = (1_028, 1_031)
 LADDER_LENGTHS = (20, 25, 30, 50, 100, 200, 350, 500, 700, 1_000, *AROUND_THE_END)
 FIFTY = (*range(20, 1_001, 20), *AROUND_THE_END)
 
 
 def ladder_rows(setting: Setting) -> Rows:
-    """Each ingredient removed alone, all else as in `coupled-1000`."""
+    """Each ingredient removed alone, all else as in `coupled-1000` but for the size of the circle."""
     start = _on_all_sets(setting, LADDER_LENGTHS)
     return {f"prior-{name}": start.changed(**changes) for name, changes in LADDER.items()}
 
@@ -191,8 +195,84 @@ def lengths_rows(setting: Setting) -> Rows:
 
 
 def _on_all_sets(setting: Setting, lengths: Sequence[int]) -> RunConfig:
-    run = coupled(setting, "D1..20", ",".join(f"D{n}" for n in lengths), context=1_032)
+    run = coupled(setting, "D1..20", ",".join(f"D{n}" for n in lengths), context=LADDER_CONTEXT)
     return run.changed(evaluation={"problems": 200, "sets": (*SETS, "repeated", "zeros", "sparse")})
+
+
+# Position coupling by its authors: Cho, Cha, Awasthi, Bhojanapalli, Gupta and Yun, NeurIPS 2024. The files named
+# are those of their repository, HanseulJo/position-coupling. docs/prior.md says where this still differs.
+PUBLISHED: dict[str, dict[str, Any]] = {
+    "model": {
+        # scripts/addition/run_coupling.sh: 1 layer, 4 heads, d_kv 512 / 4, d_ff 2048, rmsnorm pre_post, gated-gelu
+        "block": "t5",
+        "layers": 1,
+        "heads": 4,
+        "width": 512,  # configs/model/CustomT5DecoderOnly.yaml, as is the dropout
+        "dropout": 0.0,
+        # custom_t5_decoder_only.py: the head is tied, as T5's config has it by default; embeddings start at 1
+        "tied": True,
+        "embedding_std": 1.0,
+        "position_std": None,
+        "context": 203,  # run_coupling.sh: max position 202; 0 is for tokens without one
+    },
+    # src/data/addition.py: for each operand the lengths 1 to 30 alike; every offset with which the problem fits
+    "data": {"sampling": "balanced", "own_offset_range": True},
+    "training": {
+        # configs/training/default.yaml: warm-up over 1 % of the steps, a cosine that ends at a tenth; the batch is
+        # that of run_coupling.sh
+        "optimizer": "adamw",
+        "learning_rate": 1e-4,
+        "betas": (0.9, 0.999),
+        "weight_decay": 0.0,
+        "clip": 1.0,
+        "schedule": "cosine",
+        "batch": 1_000,
+        # Half of theirs: for three seeds 50,000 would take more than 20 minutes of an H200
+        "steps": 25_000,
+        "warmup": 250,
+        "evaluate_every": 5_000,
+        "checkpoint_every": CHECKPOINT_EVERY,
+    },
+}
+LAPTOP_PUBLISHED: dict[str, dict[str, Any]] = {
+    "model": {"width": 64, "context": 27},
+    "training": {"learning_rate": 2e-3, "batch": 64, "steps": 2_000, "warmup": 20, "evaluate_every": 500},
+}
+# What `long-encodings` has instead, where coupled positions fail at 30 digits, besides the shape.
+OURS: dict[str, dict[str, Any]] = {
+    "our-block": {"model": {"block": "gpt", "tied": False, "embedding_std": 0.3, **ATTENTION}},
+    "our-layout": {"layout": "reversed"},
+    "our-optimizer": {
+        "training": {
+            "optimizer": "muon",
+            "learning_rate": ENCODINGS_TUNING.rate,
+            "betas": (0.9, 0.99),
+            "weight_decay": ENCODINGS_TUNING.decay,
+            "schedule": "linear",
+            "warmup": 100,
+        }
+    },
+}
+
+
+def published(setting: Setting) -> RunConfig:
+    """Operands as wide as the longer one and an answer one digit wider, as theirs. Operands are written from the
+    lowest digit on here and from the highest there, which to one layer with coupled positions is the same."""
+    train, test = setting.pick(("D1..30", "D30,D50,D100,D150,D200"), ("D1..6", "D6,D12,D24"))
+    start = RunConfig.stored(task="add", encoding="coupled", layout="level", train=train, test=test, **PUBLISHED)
+    return start.changed(evaluation={**MEASURED, "sets": SETS}, **setting.pick({}, LAPTOP_PUBLISHED))
+
+
+def published_rows(setting: Setting) -> Rows:
+    return {"coupling-published": published(setting)}
+
+
+def differences_rows(setting: Setting) -> Rows:
+    """As published, in as many steps as `long-encodings` has, and with each of its other settings alone."""
+    steps, shape = setting.pick((ENCODINGS_TUNING.steps, ENCODINGS_SHAPE), (1_000, LAPTOP_ENCODINGS_SHAPE))
+    start = published(setting).changed(training={"steps": steps, "warmup": steps // 100})
+    rows = {"published": {}, "our-shape": {"model": shape}, **OURS}
+    return {f"differences-{name}": start.changed(**changes) for name, changes in rows.items()}
 
 
 RECIPES = (
@@ -203,4 +283,6 @@ RECIPES = (
     Recipe("multiplication-upward", upward_rows, SEEDS),
     Recipe("prior-ladder", ladder_rows, range(71, 74)),
     Recipe("prior-lengths", lengths_rows, range(71, 76)),
+    Recipe("coupling-published", published_rows, FRESH_SEEDS),
+    Recipe("coupling-differences", differences_rows, FRESH_SEEDS[:1]),
 )

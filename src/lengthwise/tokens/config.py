@@ -67,6 +67,11 @@ class DataConfig(Config):
     """Number every training problem as evaluation does, instead of from a random position on (encodings abacus and
     coupled)."""
 
+    own_offset_range: bool = False
+    """Draw each problem's offset from all with which that problem fits the table, as position coupling was
+    published, instead of those with which the longest one of training does. Requires packing lines, as offsets
+    otherwise run in a circle."""
+
     row_tokens: Count | None = None
     """Tokens of a row where problems are concatenated; by default four times the longest problem's."""
 
@@ -77,7 +82,9 @@ class DataConfig(Config):
         return SparseDigits(self.sparse, self.sparse_problems, self.sparse_leads) if applies else None
 
     @model_validator(mode="after")
-    def _rows_are_concatenated(self) -> Self:
+    def _packing_fits(self) -> Self:
         if self.row_tokens is not None and self.packing == "lines":
             raise InputError("row_tokens requires packing concatenated")
+        if self.own_offset_range and self.packing != "lines":
+            raise InputError("own_offset_range requires packing lines")
         return self

@@ -68,6 +68,7 @@ class TrainingData:
             assert encoding.rows is not None, "an offset of its own is one of a table"
             self.circle = encoding.rows - 1
         self.offsets = self.circle or offsets
+        self.own_range = config.own_offset_range and offsets > 1
         self.tail = self.length - int(shortest_problem(layout).prompt_length)
         self.pairs = _pairs(members, layout.operand_width, config, device)
         self.answers = Answers(tasks, layout.answer_width)
@@ -85,11 +86,11 @@ class TrainingData:
         if self.per_row > 1:
             tokens = concatenated(tokens, self.per_row, self.length, self.layout.vocabulary.line_break)
             problem = (tokens.ids == self.layout.vocabulary.bos).cumsum(-1) - 1
-        offset = None if self.offsets == 1 else self._offset(rows, problems, problem)
+        offset = None if self.offsets == 1 else self._offset(rows, problems, problem, tokens)
         positions = number_tokens(self.encoding, tokens.significance, tokens.number, offset)
         return Batch(tokens.ids, self._around(positions), tokens.answer, problem, self.tail)
 
-    def _offset(self, rows: Tensor, problems: Tensor, problem: Tensor | None) -> Tensor:
+    def _offset(self, rows: Tensor, problems: Tensor, problem: Tensor | None, tokens: Tokens) -> Tensor:
         """Of each row [M, B, 1], or, where every problem has its own, of each token [M, B, T].
 
         Where only distances matter, one problem of such a row stands where evaluation puts every problem: from it
@@ -98,8 +99,8 @@ class TrainingData:
         would be learned apart from all others.
         """
         if not self.circle or problem is None:
-            return self._drawn(rows).unsqueeze(-1)
-        own = self._drawn(problems).unflatten(1, (-1, self.per_row)).gather(-1, problem)
+            return self._drawn(rows, self._own_offsets(tokens) if self.own_range else self.offsets).unsqueeze(-1)
+        own = self._drawn(problems, self.offsets).unflatten(1, (-1, self.per_row)).gather(-1, problem)
         as_tested = problem == (rows % TURNS).unsqueeze(-1)
         return torch.where(as_tested, 0, own) if self.encoding.shift_invariant else own
 
@@ -109,10 +110,15 @@ class TrainingData:
             return positions
         return torch.where(has_position(positions), (positions - 1) % self.circle + 1, 0)
 
-    def _drawn(self, indices: Tensor) -> Tensor:
-        """An offset for each of [B] indices, for every member: [M, B]."""
+    def _own_offsets(self, tokens: Tokens) -> Tensor:
+        """With how many offsets each problem fits the table: [M, B]."""
+        assert self.encoding.rows is not None, "an offset is one of a table"
+        return self.encoding.rows - number_tokens(self.encoding, tokens.significance, tokens.number).amax(-1)
+
+    def _drawn(self, indices: Tensor, offsets: int | Tensor) -> Tensor:
+        """An offset below `offsets` for each of [B] indices, for every member: [M, B]."""
         draws = Draws(self.offset_keys, indices.expand(len(self.offset_keys), -1))
-        return below(draws(0), self.offsets)
+        return below(draws(0), offsets)
 
 
 def concatenated(tokens: Tokens, count: int, length: int, line_break: int) -> Tokens:

@@ -16,12 +16,13 @@ from synthetic_runs import TOTAL, record_maker, rising, synthetic_run
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.model.config import SIZES
+from lengthwise.recipes.recipe import THEORY
 from lengthwise.records.verdicts import clopper_pearson
 from lengthwise.records.view import RunView
 from lengthwise.report.figures import FIGURES, draw, save
 from lengthwise.report.figures.style import BLACK, COLOURS, GREY
 from lengthwise.report.figures.training import NAMES, correlations
-from lengthwise.report.queries import THEORY, Seeds
+from lengthwise.report.queries import Seeds
 from lengthwise.theory.carries import r2_ceiling
 from lengthwise.theory.dependence import dependence_matrix
 from lengthwise.theory.hypotheses import Hypothesis

@@ -340,15 +340,21 @@ def modulus_divides(run: RunView) -> bool:
     return operations.modulus_divides(run.task, run.train.length)
 
 
-def agreements(run: RunView, reference: str = TRUTH) -> list[Measured]:
-    """On every longer length that was compared with it."""
-    found = (run.final_counts.get((str(domain), reference)) for domain in run.spec.longer())
-    return [counts for counts in found if counts is not None]
+THEORY = "theory"
+"""In place of a reference: the function that theory says a run computes on a domain."""
+
+
+def compared(run: RunView, domains: Iterable[Domain], reference: str = TRUTH) -> list[Measured]:
+    """Exact match after training on these domains, without those where nothing was compared with the reference."""
+    predicted = run.spec.predicted_hypothesis
+    places = [(str(d), str(predicted(d)) if reference == THEORY else reference) for d in domains]
+    return [run.final_counts[place] for place in places if place in run.final_counts]
 
 
 def generalizes(run: RunView, reference: str = TRUTH) -> str:
     """Whether a run is right, or answers as another reference does, on 99 % of every longer length."""
-    return combined(judge(counts, run.converged) for counts in agreements(run, reference)) or UNDECIDED
+    found = compared(run, run.spec.longer(), reference)
+    return combined(judge(counts, run.converged) for counts in found) or UNDECIDED
 
 
 def mark(run: RunView) -> bool | None:

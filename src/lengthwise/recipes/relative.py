@@ -18,10 +18,10 @@ from lengthwise.recipes.recipe import (
     Setting,
     Tuning,
     Words,
-    agreements,
     as_predicted,
     chains_seen,
     chains_unseen,
+    compared,
     each,
     generalizes,
     last,
@@ -259,7 +259,7 @@ def _mark(family: str) -> Decide:
 def failures_are_rare(run: RunView) -> Words:
     """Theorem 3's own bound: wrong at most once in base^(n-1), on every longer length."""
     allowed = 1 - float(window_bound(run.task.base, run.train.length))
-    return [judge(counts, run.converged, allowed) for counts in agreements(run)]
+    return [judge(counts, run.converged, allowed) for counts in compared(run, run.spec.longer())]
 
 
 def has_steps(run: RunView) -> bool:
@@ -280,7 +280,7 @@ def steps_right(run: RunView) -> Words:
 
 def written_steps_suffice(run: RunView) -> Words:
     """Whole answers one length above training, where sums and carries are written before them."""
-    return [judge(agreements(run)[0], run.converged)] if has_steps(run) else []
+    return [judge(compared(run, run.spec.longer())[0], run.converged)] if has_steps(run) else []
 
 
 def raw_sums_wrong(run: RunView) -> Words:

@@ -12,9 +12,10 @@ from typing import Any
 import polars as pl
 
 from lengthwise.recipes import RECIPES, Recipe, Setting
+from lengthwise.recipes.recipe import compared
 from lengthwise.records.schema import TRUTH
 from lengthwise.report.collection import Collection
-from lengthwise.report.queries import Seeds, by_lengths, compared, rows_of, single_lengths
+from lengthwise.report.queries import Seeds, by_lengths, rows_of, single_lengths
 from lengthwise.report.tables import TextTable, short_percent, text_table
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.predict import Prediction

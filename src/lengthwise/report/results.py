@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import ChainableUndefined, Environment, PackageLoader
 
 from lengthwise.recipes import RECIPES, Figure, Recipe, catalogue, of_rows
-from lengthwise.recipes.recipe import Decide, modulus_divides, tally
+from lengthwise.recipes.recipe import THEORY, Decide, compared, modulus_divides, tally
 from lengthwise.records import evidence
 from lengthwise.records.evidence import Evidence, Kind
 from lengthwise.records.files import replace_file, write_json
@@ -22,7 +22,7 @@ from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection, group_by
 from lengthwise.report.figures import FIGURES, draw, save
 from lengthwise.report.paper import paper_tables, summary
-from lengthwise.report.queries import THEORY, Point, compared, rows_of
+from lengthwise.report.queries import Point, rows_of
 from lengthwise.report.recipe_tables import budget_table, regularization_grid
 from lengthwise.report.tables import TextTable, csv_text, latex, markdown, short_percent, text_table
 from lengthwise.theory.accuracy import truncation_error

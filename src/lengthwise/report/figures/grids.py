@@ -7,14 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from lengthwise.recipes.recipe import mark
+from lengthwise.recipes.recipe import THEORY, mark
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import GATE, HOLDS
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import group_by
 from lengthwise.report.figures.style import COLOURS, GREY, entry, heat_map, small_multiples
 from lengthwise.report.queries import (
-    THEORY,
     DependenceCells,
     Point,
     Seeds,
@@ -24,7 +23,7 @@ from lengthwise.report.queries import (
 )
 from lengthwise.report.recipe_tables import (
     candidates,
-    dropout_and_decay,
+    decay_and_dropout,
     ingredient,
     leaderboard,
     mark_tally,
@@ -86,8 +85,7 @@ def _regularized(groups: Mapping[str, Seeds]) -> Figure | None:
     learned."""
 
     def paint(axes: Axes, runs: Seeds) -> None:
-        settings = group_by(runs.views, dropout_and_decay)
-        cells = {(decay, dropout): Seeds(tuple(own)) for (dropout, decay), own in settings.items()}
+        cells = {place: Seeds(tuple(own)) for place, own in group_by(runs.views, decay_and_dropout).items()}
         found = {place: point.mean for place, seeds in cells.items() if (point := seeds.beyond(THEORY))}
         missed = {place for place, seeds in cells.items() if not seeds.learned or seeds.learned.low < 100 * GATE}
         texts = {place: f"{value:.1f}{'*' * (place in missed)}" for place, value in found.items()}

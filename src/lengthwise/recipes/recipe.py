@@ -1,17 +1,18 @@
 """What a recipe is: the rows it trains, and the tables, figures and claims that their runs fill and decide. And
 what rows share: the scale that they are run at, what they were tuned to, and small models for a laptop.
 
-A run belongs to a recipe by its row, ROW-sSEED. What is said of a recipe, and which functions of the report make
-its tables and figures, is in catalogue.toml: they are found when needed, so that recipes import no torch, no
-matplotlib and no polars. Of a claim every run is judged by itself, and a row's verdict counts its seeds.
+A run belongs to a recipe by its row, ROW-sSEED. What is said of a recipe, which functions of the report make its
+tables and figures, and which ones here decide its theorems and claims, is in catalogue.toml: they are found when
+needed, so that recipes import no torch, no matplotlib and no polars. Of a claim every run is judged by itself, and
+a row's verdict counts its seeds.
 
 >>> str(Tally((HOLDS, FAILS, HOLDS))), str(Tally((HOLDS, UNDECIDED)))
 ('holds in 2 of 3 seeds', 'holds in 1 of 2 seeds, 1 undecided')
 """
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
@@ -169,13 +170,8 @@ def small_tuned(task: str, train: str, test: str = "D1..3") -> RunConfig:
 # --- recipes --------------------------------------------------------------------------------------------------
 
 Words = list[str | None]
-"""A verdict on each thing that was looked at in a run."""
-Decide = Callable[[Sequence[RunView]], list[tuple[RunView, Words]]]
-"""From a recipe's runs those that decide a claim, each with its words."""
-
+"""A verdict on each thing that was looked at in a run; none where it has nothing to say of a claim."""
 RowsOf = Callable[[Setting], Rows]
-Claims = Mapping[str, Decide]
-"""Where something is said, and how runs decide it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,10 +195,6 @@ class Recipe:
     rows: RowsOf
     seeds: range = range(1, 2)
     """At full scale, where no number is asked for; in small, the first. Lower ones were looked at in tuning."""
-    theorems: Claims = field(default_factory=dict[str, Decide])
-    claims: Claims = field(default_factory=dict[str, Decide])
-    claim_rows: RowsOf | None = None
-    """Where runs of other rows than its own decide."""
 
     @property
     def words(self) -> dict[str, Any]:
@@ -314,25 +306,16 @@ def tally(words: Iterable[str | None]) -> Tally:
     return Tally(tuple(word or UNDECIDED for word in words))
 
 
-def each(words_on: Callable[[RunView], Words]) -> Decide:
-    """Every run decides by itself; one that has nothing to say of the claim is left out."""
-    return lambda runs: [(run, words) for run in runs if (words := words_on(run))]
-
-
 def as_predicted(run: RunView) -> Words:
     """On every length that a theorem speaks of, whether the run computes the predicted function."""
     return [verdict.word for verdict in run.verdicts() if verdict.prediction.within_theorem]
 
 
-def residues_as_predicted(operation: str, divides: bool) -> Decide:
+def residues_as_predicted(run: RunView, operation: str, divides: bool) -> Words:
     """The same of an operation's residues whose modulus divides a power of the base, or of those where it does
     not."""
-
-    def words_on(run: RunView) -> Words:
-        wanted = modulus_divides(run) == divides and run.task.operation == operation
-        return as_predicted(run) if wanted else []
-
-    return each(words_on)
+    wanted = modulus_divides(run) == divides and run.task.operation == operation
+    return as_predicted(run) if wanted else []
 
 
 def modulus_divides(run: RunView) -> bool:

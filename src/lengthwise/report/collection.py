@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
@@ -17,9 +17,6 @@ from lengthwise.records.spec import RunSpec
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Verdict
 from lengthwise.records.view import RunView
 from lengthwise.theory.predict import Prediction
-
-if TYPE_CHECKING:
-    import polars as pl
 
 T = TypeVar("T")
 
@@ -77,14 +74,6 @@ class Collection:
         """Seeds of one row, under the name they share. Not by `question`: the config of a seed that an earlier
         version trained may lack what came later."""
         return group_by(self.views, lambda view: view.row)
-
-    @cached_property
-    def frame(self) -> "pl.DataFrame":
-        """All records of these runs, with what each run asked (records/frame.py)."""
-        from lengthwise.records.frame import records_frame  # noqa: PLC0415
-
-        recipes = {name: recipe for recipe, note in reversed(self.notes.items()) for name in note["runs"]}
-        return records_frame(self.views, recipes)
 
     @cached_property
     def notes(self) -> dict[str, dict[str, Any]]:

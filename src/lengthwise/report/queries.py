@@ -13,6 +13,7 @@ from lengthwise.recipes import Recipe
 from lengthwise.recipes.recipe import compared, row_names
 from lengthwise.records.analysis import dependence_of
 from lengthwise.records.schema import TRUTH
+from lengthwise.records.spec import RunSpec
 from lengthwise.records.verdicts import Measured
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection, group_by
@@ -227,9 +228,9 @@ def encoding_name(view: RunView) -> str:
     return view.spec.positions
 
 
-def single_lengths(view: RunView) -> list[Domain]:
+def single_lengths(run: RunView | RunSpec) -> list[Domain]:
     """The test domains of one length each, in order."""
-    return sorted((d for d in view.tests if len(d.parts) == 1), key=lambda domain: domain.length)
+    return sorted((d for d in run.tests if len(d.parts) == 1), key=lambda domain: domain.length)
 
 
 def by_training_set(views: Iterable[RunView]) -> dict[str, Seeds]:

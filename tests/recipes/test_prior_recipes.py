@@ -7,8 +7,8 @@ import pytest
 from training import train
 
 from lengthwise.recipes import RECIPES, Setting
-from lengthwise.recipes.controls import DIVIDED
 from lengthwise.recipes.long_operands import LADDER, LADDER_LENGTHS
+from lengthwise.recipes.paper import DIVIDED
 from lengthwise.records.folder import differences
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection

@@ -1,14 +1,16 @@
 """Named experiments: each recipe owns its rows, tables, figures and the claims that its runs decide. No torch."""
 
+from pkgutil import resolve_name
+
 from lengthwise.errors import InputError
-from lengthwise.recipes import long_operands, paper, relative
 from lengthwise.recipes.configure import configure
 from lengthwise.recipes.configure import find_preset as preset
 from lengthwise.recipes.recipe import Figure, Recipe, Setting, catalogue, of_rows
 
-_MADE = (*paper.RECIPES, *relative.RECIPES, *long_operands.RECIPES)
-_ORDER = [*catalogue()["recipes"]]
-RECIPES = {recipe.name: recipe for recipe in sorted(_MADE, key=lambda recipe: _ORDER.index(recipe.name))}
+RECIPES = {
+    name: Recipe(name, resolve_name(f"{__name__}.{entry['rows']}"), entry.get("seeds", [1]))
+    for name, entry in catalogue()["recipes"].items()
+}
 
 
 def find_recipes(name: str) -> list[Recipe]:

@@ -14,9 +14,7 @@ from typing import Any
 
 from lengthwise.recipes.configure import Rows, fast
 from lengthwise.recipes.recipe import (
-    FRESH_SEEDS,
     OPPOSITE,
-    Recipe,
     Setting,
     Tuning,
     Words,
@@ -337,25 +335,3 @@ def digits_that_matter(run: RunView) -> int:
     if task.modulus is None:
         return n
     return next((k for k in range(1, n) if task.base**k % task.modulus == 0), n)
-
-
-RECIPES = (
-    Recipe("addition", addition_rows, FRESH_SEEDS),
-    Recipe("modular-addition", modular_addition_rows, FRESH_SEEDS),
-    Recipe("multiplication", multiplication_rows, FRESH_SEEDS),
-    Recipe("modular-multiplication", modular_multiplication_rows, FRESH_SEEDS),
-    Recipe("accuracy-by-domain", watched_rows),
-    Recipe("digit-accuracy", all_digits_rows),
-    Recipe("digit-dynamics", watched_rows),
-    Recipe("scales", scales_rows),
-    Recipe("questions", question_rows, FRESH_SEEDS[:1]),
-    Recipe("fixed-samples", fixed_samples_rows, FRESH_SEEDS),
-    Recipe("as-printed", as_printed_rows, FRESH_SEEDS[:1]),
-    Recipe("counterexample", counterexample_rows, FRESH_SEEDS),
-    Recipe("plateaus", plateau_rows),
-    Recipe("packing", packing_rows),
-    Recipe("dependence", intervened_rows, FRESH_SEEDS),
-    Recipe("regularization", regularization_rows),
-    Recipe("base-or-modulus", bases_rows, FRESH_SEEDS),
-    Recipe("unseen-digits", unseen_rows, FRESH_SEEDS[:2]),
-)

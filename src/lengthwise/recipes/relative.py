@@ -10,10 +10,8 @@ from typing import Any
 from lengthwise.recipes.configure import Rows, muon
 from lengthwise.recipes.long_operands import POSITION_ONLY_TUNING, position_only
 from lengthwise.recipes.recipe import (
-    FRESH_SEEDS,
     OPPOSITE,
     SMALL_RELATIVE,
-    Recipe,
     Setting,
     Tuning,
     Words,
@@ -41,7 +39,6 @@ RELATIVE, LAPTOP_RELATIVE = (*DISTANCE, "abacus", "coupled"), ("rotary", "couple
 POSITION_ONLY = "coupled-by-place"
 OF_SUMS = (*RELATIVE, POSITION_ONLY)
 
-SEEDS = range(1, 4)
 # Attention that cannot grow too sharp carries further; nothing needs ignoring, so there is no dropout.
 SHAPE: dict[str, Any] = {"normalized_attention": True}
 LAPTOP_TRAINING: dict[str, Any] = {"steps": 1_200, "batch": 48, "learning_rate": 1e-3, "weight_decay": 0.1}
@@ -295,13 +292,3 @@ def written_steps_suffice(run: RunView) -> Words:
 def raw_sums_wrong(run: RunView) -> Words:
     """Raw sums one length above training, more often than one in a hundred."""
     return [OPPOSITE[judge(step_counts(run, "sums"), run.converged) or UNDECIDED]] if has_steps(run) else []
-
-
-RECIPES = (
-    Recipe("table1", table1_rows, SEEDS),
-    Recipe("relative-addition", addition_rows, SEEDS),
-    Recipe("jelassi-5-20", jelassi_rows, SEEDS),
-    Recipe("carry-reading", carry_rows, FRESH_SEEDS),
-    Recipe("modular-relative", modular_rows, SEEDS),
-    Recipe("multiplication-relative", products_rows, SEEDS),
-)

@@ -81,7 +81,7 @@ def test_the_catalogue_speaks_of_every_recipe_and_of_nothing_else():
 
 
 def claims_of(recipe):
-    return [*recipe.words.get("theorems", {}).values(), *recipe.words.get("claims", {}).values()]
+    return [*recipe.theorems.values(), *recipe.claims.values()]
 
 
 def test_what_the_catalogue_names_is_there():

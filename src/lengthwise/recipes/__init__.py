@@ -1,16 +1,21 @@
 """Named experiments: each recipe owns its rows, tables, figures and the claims that its runs decide. No torch."""
 
 from pkgutil import resolve_name
+from typing import Any
 
 from lengthwise.errors import InputError
 from lengthwise.recipes.configure import configure
 from lengthwise.recipes.configure import find_preset as preset
 from lengthwise.recipes.recipe import Figure, Recipe, Setting, catalogue, of_rows
 
-RECIPES = {
-    name: Recipe(name, resolve_name(f"{__name__}.{entry['rows']}"), entry.get("seeds", [1]))
-    for name, entry in catalogue()["recipes"].items()
-}
+
+def _made(name: str, *, rows: str, purpose: str, **more: Any) -> Recipe:
+    """From what the catalogue has of it."""
+    more.setdefault("title", f"`{name}`: {purpose}")
+    return Recipe(name, resolve_name(f"{__name__}.{rows}"), purpose=purpose, **more)
+
+
+RECIPES = {name: _made(name, **entry) for name, entry in catalogue()["recipes"].items()}
 
 
 def find_recipes(name: str) -> list[Recipe]:

@@ -11,8 +11,8 @@ a row's verdict counts its seeds.
 """
 
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
@@ -170,6 +170,8 @@ def small_tuned(task: str, train: str, test: str = "D1..3") -> RunConfig:
 Words = list[str | None]
 """A verdict on each thing that was looked at in a run; none where it has nothing to say of a claim."""
 RowsOf = Callable[[Setting], Rows]
+Claims = Mapping[str, Mapping[str, Any]]
+"""Where something is said; what, and which function decides it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,30 +195,19 @@ class Recipe:
     rows: RowsOf
     seeds: Sequence[int] = (1,)
     """At full scale, where no number is asked for; in small, the first. Lower ones were looked at in tuning."""
-
-    @property
-    def words(self) -> dict[str, Any]:
-        """What the catalogue says of it."""
-        return catalogue()["recipes"][self.name]
-
-    @property
-    def purpose(self) -> str:
-        return self.words["purpose"]
-
-    @property
-    def title(self) -> str:
-        """Of its part of the page of results."""
-        return self.words.get("title", f"`{self.name}`: {self.purpose}")
-
-    @property
-    def section(self) -> str | None:
-        """Of the page of results, where its tables are shown."""
-        return self.words.get("section")
-
-    @property
-    def tables(self) -> dict[str, str]:
-        """By the name of their files, the functions of report that make them, as `recipe_tables.by_length`."""
-        return self.words.get("tables", {})
+    purpose: str = ""
+    title: str = ""
+    """Of its part of the page of results."""
+    words: str = ""
+    """What is said there of its tables."""
+    section: str | None = None
+    """Of that page, where its tables are shown."""
+    tables: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By the name of their files, the functions of report that make them, as `recipe_tables.by_length`."""
+    theorems: Claims = field(default_factory=dict[str, dict[str, Any]])
+    claims: Claims = field(default_factory=dict[str, dict[str, Any]])
+    without: Sequence[tuple[str, str]] = ()
+    """Cells of its tables, each a row and what it is tested on, without which the deviation is given too."""
 
     @property
     def figures(self) -> list[Figure]:
@@ -275,9 +266,6 @@ class Tally:
 
     words: tuple[str, ...]
 
-    def count(self, word: str) -> int:
-        return self.words.count(word)
-
     @property
     def holds(self) -> bool:
         """In every seed."""
@@ -291,8 +279,8 @@ class Tally:
     @property
     def counted(self) -> str:
         """Of how many seeds it holds, and how many decide nothing."""
-        seeds = f"{self.count(HOLDS)} of {len(self.words)} seed{'' if len(self.words) == 1 else 's'}"
-        undecided = self.count(UNDECIDED)
+        seeds = f"{self.words.count(HOLDS)} of {len(self.words)} seed{'' if len(self.words) == 1 else 's'}"
+        undecided = self.words.count(UNDECIDED)
         return f"{seeds}, {undecided} undecided" if undecided else seeds
 
     def __str__(self) -> str:

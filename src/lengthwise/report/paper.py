@@ -213,7 +213,7 @@ def _distances(tables: Sequence[PaperTable], without: Sequence[Place] = ()) -> d
 def _table_summary(collection: Collection, table: PaperTable) -> dict[str, Any]:
     """`seeds` are those of the row with fewest; `spread` is that of the seeds' own mean deviations."""
     note = collection.notes.get(table.recipe.name)
-    without = [(row, test) for row, test in table.recipe.words.get("without", [])]
+    without = [(row, test) for row, test in table.recipe.without]
     by_seed, counts = table.seed_deviations(), {*table.cells.filter(counted=True)["seeds"].list.len()}
     worst = max(by_seed, key=lambda seed: by_seed[seed], default=None)
     found = {

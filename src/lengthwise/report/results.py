@@ -45,7 +45,7 @@ def tables_of(recipe: Recipe, collection: Collection) -> dict[str, TextTable]:
 def write_tables(collection: Collection, recipe: Recipe, folder: Path) -> list[Path]:
     """NAME.md and NAME.tex to read, NAME.csv for programs."""
     section = catalogue()["sections"].get(recipe.section, {})
-    words = " ".join(part["words"] for part in (recipe.words, section) if "words" in part)
+    words = " ".join(filter(None, (recipe.words, section.get("words"))))
     texts = {
         folder / f"{name}.{ending}": text
         for name, table in tables_of(recipe, collection).items()
@@ -128,7 +128,7 @@ def decided(collection: Collection, claims: str) -> list[tuple[str, str, Decided
     return [
         (source, claim["says"], _by_row(collection, recipe, claim))
         for recipe in RECIPES.values()
-        for source, claim in recipe.words.get(claims, {}).items()
+        for source, claim in getattr(recipe, claims).items()
     ]
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
 from lengthwise.recipes.configure import one_level
+from lengthwise.recipes.recipe import TUNING_SEED
 from lengthwise.records.files import printable
 from lengthwise.records.folder import RunSource
 from lengthwise.records.packed import is_packed, notes, runs_below
@@ -19,9 +20,6 @@ from lengthwise.records.view import RunView
 from lengthwise.theory.predict import Prediction
 
 T = TypeVar("T")
-
-TUNING_SEED = 0
-"""Tables show seeds that nothing was tuned on."""
 
 RUN_NAME = re.compile(r".+-s\d+")
 """Runs of recipes; a run may have any other name."""
@@ -53,7 +51,7 @@ class Collection:
 
     @cached_property
     def views(self) -> list[RunView]:
-        """Finished runs of seeds that are reported, by name, seeds in order."""
+        """Finished runs of seeds that are reported, those that nothing was tuned on, by name, seeds in order."""
         return [view for view in self._reported if view.source.status() == "done"]
 
     @property

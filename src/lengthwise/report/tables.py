@@ -150,11 +150,8 @@ def mark_table(marks: dict[str, dict[str, bool | None]]) -> Table:
 
 LATEX_SIGNS = str.maketrans(
     {
+        **{sign: f"\\{sign}" for sign in "%&_#"},
         "\\": r"\textbackslash{}",
-        "%": r"\%",
-        "&": r"\&",
-        "_": r"\_",
-        "#": r"\#",
         "†": r"$^\dagger$",
         "–": "--",
         "≥": r"$\geq$",

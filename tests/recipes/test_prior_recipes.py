@@ -9,8 +9,8 @@ from training import train
 
 from lengthwise.errors import InputError
 from lengthwise.recipes import RECIPES, Setting
-from lengthwise.recipes.controls import DIVIDED
 from lengthwise.recipes.long_operands import LADDER, LADDER_LENGTHS
+from lengthwise.recipes.paper import DIVIDED
 from lengthwise.records.folder import differences
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection

@@ -75,17 +75,23 @@ def test_the_catalogue_speaks_of_every_recipe_and_of_nothing_else():
     for recipe in RECIPES.values():
         assert recipe.section is None or recipe.section in sections
         assert (recipe.section is None) == (not recipe.tables), "tables are shown in a section"
-        assert [*recipe.words.get("says", {})] == [*recipe.theorems, *recipe.claims]
+        assert all(claim["says"] and claim["decided_by"] for claim in claims_of(recipe))
     for entry in catalogue()["figures"]:
         assert {*entry["of"], *([entry["recipe"]] if "recipe" in entry else [])} <= RECIPES.keys()
     owned = [figure.name for recipe in RECIPES.values() for figure in recipe.figures]
     assert len(owned) == len(set(owned)) == sum(len(entry["of"]) for entry in catalogue()["figures"])
 
 
+def claims_of(recipe):
+    return [*recipe.theorems.values(), *recipe.claims.values()]
+
+
 def test_what_the_catalogue_names_is_there():
     makers = {f"report.{maker}" for recipe in RECIPES.values() for maker in recipe.tables.values()}
     drawers = {f"report.figures.{figure.drawn_by}" for recipe in RECIPES.values() for figure in recipe.figures}
-    for name in makers | drawers:
+    claims = [claim for recipe in RECIPES.values() for claim in claims_of(recipe)]
+    deciders = {f"recipes.{claim[key]}" for claim in claims for key in ("decided_by", "rows") if key in claim}
+    for name in makers | drawers | deciders:
         module, _, function = name.rpartition(".")
         assert callable(getattr(import_module(f"lengthwise.{module}"), function)), name
 

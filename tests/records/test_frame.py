@@ -53,7 +53,9 @@ def test_live_runs_give_the_same_frame(packed, tmp_path):
 
 def test_a_collection_knows_the_recipe_that_stores_a_run():
     """The first that lists it, by name."""
-    frame = Collection(ROOT / "results").frame
+    collection = Collection(ROOT / "results")
+    recipes = {name: recipe for recipe, note in reversed(collection.notes.items()) for name in note["runs"]}
+    frame = records_frame(collection.views, recipes)
     assert frame["recipe"].null_count() == 0
     found = dict(frame.select("run", "recipe").unique().iter_rows())
     assert found["addition-B4-s101"] == "addition" and found["dynamics-D4-s1"] == "accuracy-by-domain"

@@ -10,8 +10,7 @@ from matplotlib.colors import to_hex
 
 from lengthwise.recipes import RECIPES
 from lengthwise.report.collection import Collection
-from lengthwise.report.figures import FIGURES, draw
-from lengthwise.report.figures.style import COLOURS
+from lengthwise.report.figures import COLOURS, FIGURES, draw
 from lengthwise.report.paper import far_summary
 from lengthwise.report.results import results_page, tables_of, write_results
 

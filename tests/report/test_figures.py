@@ -16,12 +16,12 @@ from synthetic_runs import TOTAL, record_maker, rising, synthetic_run
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.model.config import SIZES
+from lengthwise.recipes.recipe import THEORY
 from lengthwise.records.verdicts import clopper_pearson
 from lengthwise.records.view import RunView
-from lengthwise.report.figures import FIGURES, draw, save
-from lengthwise.report.figures.style import BLACK, COLOURS, GREY
+from lengthwise.report.figures import BLACK, COLOURS, FIGURES, GREY, draw, save
 from lengthwise.report.figures.training import NAMES, correlations
-from lengthwise.report.queries import THEORY, Seeds
+from lengthwise.report.queries import Seeds
 from lengthwise.theory.carries import r2_ceiling
 from lengthwise.theory.dependence import dependence_matrix
 from lengthwise.theory.hypotheses import Hypothesis
@@ -406,7 +406,7 @@ def test_figures_never_import_torch_and_leave_no_trace_in_matplotlib():
     script = (
         "import sys, matplotlib; before = matplotlib.rcParams['font.size']\n"
         "import lengthwise.report.figures as figures\n"
-        "from lengthwise.report.figures.style import look\n"
+        "from lengthwise.report.figures import look\n"
         "with look(): assert matplotlib.rcParams['font.size'] != before\n"
         "assert matplotlib.rcParams['font.size'] == before\n"
         "assert 'torch' not in sys.modules and 'matplotlib.pyplot' not in sys.modules\n"

@@ -6,8 +6,7 @@ import pytest
 from synthetic_runs import rising, synthetic_run
 
 from lengthwise.recipes import RECIPES, Setting
-from lengthwise.recipes.controls import unread_digits_dead
-from lengthwise.recipes.paper import table_rows
+from lengthwise.recipes.paper import table_rows, unread_digits_dead
 from lengthwise.recipes.recipe import row_names
 from lengthwise.records.files import write_json
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED

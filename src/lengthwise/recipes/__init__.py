@@ -1,14 +1,21 @@
 """Named experiments: each recipe owns its rows, tables, figures and the claims that its runs decide. No torch."""
 
+from pkgutil import resolve_name
+from typing import Any
+
 from lengthwise.errors import InputError
-from lengthwise.recipes import controls, long_operands, paper, relative
 from lengthwise.recipes.configure import configure
 from lengthwise.recipes.configure import find_preset as preset
 from lengthwise.recipes.recipe import Figure, Recipe, Setting, catalogue, of_rows
 
-_MADE = (*paper.RECIPES, *controls.RECIPES, *relative.RECIPES, *long_operands.RECIPES)
-_ORDER = [*catalogue()["recipes"]]
-RECIPES = {recipe.name: recipe for recipe in sorted(_MADE, key=lambda recipe: _ORDER.index(recipe.name))}
+
+def _made(name: str, *, rows: str, purpose: str, **more: Any) -> Recipe:
+    """From what the catalogue has of it."""
+    more.setdefault("title", f"`{name}`: {purpose}")
+    return Recipe(name, resolve_name(f"{__name__}.{rows}"), purpose=purpose, **more)
+
+
+RECIPES = {name: _made(name, **entry) for name, entry in catalogue()["recipes"].items()}
 
 
 def find_recipes(name: str) -> list[Recipe]:

@@ -1,9 +1,10 @@
 """What a recipe is: the rows it trains, and the tables, figures and claims that their runs fill and decide. And
 what rows share: the scale that they are run at, what they were tuned to, and small models for a laptop.
 
-A run belongs to a recipe by its row, ROW-sSEED. What is said of a recipe, and which functions of the report make
-its tables and figures, is in catalogue.toml: they are found when needed, so that recipes import no torch, no
-matplotlib and no polars. Of a claim every run is judged by itself, and a row's verdict counts its seeds.
+A run belongs to a recipe by its row, ROW-sSEED. What is said of a recipe, which functions of the report make its
+tables and figures, and which ones here decide its theorems and claims, is in catalogue.toml: they are found when
+needed, so that recipes import no torch, no matplotlib and no polars. Of a claim every run is judged by itself, and
+a row's verdict counts its seeds.
 
 >>> str(Tally((HOLDS, FAILS, HOLDS))), str(Tally((HOLDS, UNDECIDED)))
 ('holds in 2 of 3 seeds', 'holds in 1 of 2 seeds, 1 undecided')
@@ -32,8 +33,6 @@ SCALES = ("full", "laptop")
 OPERAND_WIDTH = 10
 CHECKPOINT_EVERY = 2_500
 TUNING_SEED = 0
-FRESH_SEEDS = range(101, 104)
-"""The paper's tables are reported on seeds that nothing was tuned on (docs/protocol.md)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,13 +168,10 @@ def small_tuned(task: str, train: str, test: str = "D1..3") -> RunConfig:
 # --- recipes --------------------------------------------------------------------------------------------------
 
 Words = list[str | None]
-"""A verdict on each thing that was looked at in a run."""
-Decide = Callable[[Sequence[RunView]], list[tuple[RunView, Words]]]
-"""From a recipe's runs those that decide a claim, each with its words."""
-
+"""A verdict on each thing that was looked at in a run; none where it has nothing to say of a claim."""
 RowsOf = Callable[[Setting], Rows]
-Claims = Mapping[str, Decide]
-"""Where something is said, and how runs decide it."""
+Claims = Mapping[str, Mapping[str, Any]]
+"""Where something is said; what, and which function decides it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,36 +193,21 @@ class Figure:
 class Recipe:
     name: str
     rows: RowsOf
-    seeds: range = range(1, 2)
+    seeds: Sequence[int] = (1,)
     """At full scale, where no number is asked for; in small, the first. Lower ones were looked at in tuning."""
-    theorems: Claims = field(default_factory=dict[str, Decide])
-    claims: Claims = field(default_factory=dict[str, Decide])
-    claim_rows: RowsOf | None = None
-    """Where runs of other rows than its own decide."""
-
-    @property
-    def words(self) -> dict[str, Any]:
-        """What the catalogue says of it."""
-        return catalogue()["recipes"][self.name]
-
-    @property
-    def purpose(self) -> str:
-        return self.words["purpose"]
-
-    @property
-    def title(self) -> str:
-        """Of its part of the page of results."""
-        return self.words.get("title", f"`{self.name}`: {self.purpose}")
-
-    @property
-    def section(self) -> str | None:
-        """Of the page of results, where its tables are shown."""
-        return self.words.get("section")
-
-    @property
-    def tables(self) -> dict[str, str]:
-        """By the name of their files, the functions of report that make them, as `recipe_tables.by_length`."""
-        return self.words.get("tables", {})
+    purpose: str = ""
+    title: str = ""
+    """Of its part of the page of results."""
+    words: str = ""
+    """What is said there of its tables."""
+    section: str | None = None
+    """Of that page, where its tables are shown."""
+    tables: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By the name of their files, the functions of report that make them, as `recipe_tables.by_length`."""
+    theorems: Claims = field(default_factory=dict[str, dict[str, Any]])
+    claims: Claims = field(default_factory=dict[str, dict[str, Any]])
+    without: Sequence[tuple[str, str]] = ()
+    """Cells of its tables, each a row and what it is tested on, without which the deviation is given too."""
 
     @property
     def figures(self) -> list[Figure]:
@@ -285,9 +266,6 @@ class Tally:
 
     words: tuple[str, ...]
 
-    def count(self, word: str) -> int:
-        return self.words.count(word)
-
     @property
     def holds(self) -> bool:
         """In every seed."""
@@ -301,8 +279,8 @@ class Tally:
     @property
     def counted(self) -> str:
         """Of how many seeds it holds, and how many decide nothing."""
-        seeds = f"{self.count(HOLDS)} of {len(self.words)} seed{'' if len(self.words) == 1 else 's'}"
-        undecided = self.count(UNDECIDED)
+        seeds = f"{self.words.count(HOLDS)} of {len(self.words)} seed{'' if len(self.words) == 1 else 's'}"
+        undecided = self.words.count(UNDECIDED)
         return f"{seeds}, {undecided} undecided" if undecided else seeds
 
     def __str__(self) -> str:
@@ -314,25 +292,16 @@ def tally(words: Iterable[str | None]) -> Tally:
     return Tally(tuple(word or UNDECIDED for word in words))
 
 
-def each(words_on: Callable[[RunView], Words]) -> Decide:
-    """Every run decides by itself; one that has nothing to say of the claim is left out."""
-    return lambda runs: [(run, words) for run in runs if (words := words_on(run))]
-
-
 def as_predicted(run: RunView) -> Words:
     """On every length that a theorem speaks of, whether the run computes the predicted function."""
     return [verdict.word for verdict in run.verdicts() if verdict.prediction.within_theorem]
 
 
-def residues_as_predicted(operation: str, divides: bool) -> Decide:
+def residues_as_predicted(run: RunView, operation: str, divides: bool) -> Words:
     """The same of an operation's residues whose modulus divides a power of the base, or of those where it does
     not."""
-
-    def words_on(run: RunView) -> Words:
-        wanted = modulus_divides(run) == divides and run.task.operation == operation
-        return as_predicted(run) if wanted else []
-
-    return each(words_on)
+    wanted = modulus_divides(run) == divides and run.task.operation == operation
+    return as_predicted(run) if wanted else []
 
 
 def modulus_divides(run: RunView) -> bool:
@@ -340,15 +309,21 @@ def modulus_divides(run: RunView) -> bool:
     return operations.modulus_divides(run.task, run.train.length)
 
 
-def agreements(run: RunView, reference: str = TRUTH) -> list[Measured]:
-    """On every longer length that was compared with it."""
-    found = (run.final_counts.get((str(domain), reference)) for domain in run.spec.longer())
-    return [counts for counts in found if counts is not None]
+THEORY = "theory"
+"""In place of a reference: the function that theory says a run computes on a domain."""
+
+
+def compared(run: RunView, domains: Iterable[Domain], reference: str = TRUTH) -> list[Measured]:
+    """Exact match after training on these domains, without those where nothing was compared with the reference."""
+    predicted = run.spec.predicted_hypothesis
+    places = [(str(d), str(predicted(d)) if reference == THEORY else reference) for d in domains]
+    return [run.final_counts[place] for place in places if place in run.final_counts]
 
 
 def generalizes(run: RunView, reference: str = TRUTH) -> str:
     """Whether a run is right, or answers as another reference does, on 99 % of every longer length."""
-    return combined(judge(counts, run.converged) for counts in agreements(run, reference)) or UNDECIDED
+    found = compared(run, run.spec.longer(), reference)
+    return combined(judge(counts, run.converged) for counts in found) or UNDECIDED
 
 
 def mark(run: RunView) -> bool | None:

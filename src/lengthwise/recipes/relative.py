@@ -10,24 +10,18 @@ from typing import Any
 from lengthwise.recipes.configure import Rows, muon
 from lengthwise.recipes.long_operands import POSITION_ONLY_TUNING, position_only
 from lengthwise.recipes.recipe import (
-    FRESH_SEEDS,
     OPPOSITE,
     SMALL_RELATIVE,
-    Decide,
-    Recipe,
     Setting,
     Tuning,
     Words,
-    agreements,
-    as_predicted,
     chains_seen,
     chains_unseen,
-    each,
+    compared,
     generalizes,
     last,
     mark_verdict,
     others,
-    residues_as_predicted,
     small,
     small_tuned,
 )
@@ -45,7 +39,6 @@ RELATIVE, LAPTOP_RELATIVE = (*DISTANCE, "abacus", "coupled"), ("rotary", "couple
 POSITION_ONLY = "coupled-by-place"
 OF_SUMS = (*RELATIVE, POSITION_ONLY)
 
-SEEDS = range(1, 4)
 # Attention that cannot grow too sharp carries further; nothing needs ignoring, so there is no dropout.
 SHAPE: dict[str, Any] = {"normalized_attention": True}
 LAPTOP_TRAINING: dict[str, Any] = {"steps": 1_200, "batch": 48, "learning_rate": 1e-3, "weight_decay": 0.1}
@@ -250,16 +243,29 @@ def products_rows(setting: Setting) -> Rows:
     }
 
 
-def _mark(family: str) -> Decide:
+def as_table_1_says(run: RunView, family: str) -> Words:
+    """Of the encoding that stands for a family of positions, in its natural layout."""
     encoding = TABLE_1_ENCODINGS[family]
-    row = (encoding, encoding_facts(encoding).layout)
-    return each(lambda run: [mark_verdict(run)] if (run.encoding, run.layout) == row else [])
+    wanted = (run.encoding, run.layout) == (encoding, encoding_facts(encoding).layout)
+    return [mark_verdict(run)] if wanted else []
+
+
+def longer_lengths_right(run: RunView) -> Words:
+    return [generalizes(run)]
+
+
+def seen_chains_right(run: RunView) -> Words:
+    return [judge(chains_seen(run), run.converged)]
+
+
+def longer_chains_wrong(run: RunView) -> Words:
+    return [judge(others(chains_unseen(run)), run.converged)]
 
 
 def failures_are_rare(run: RunView) -> Words:
     """Theorem 3's own bound: wrong at most once in base^(n-1), on every longer length."""
     allowed = 1 - float(window_bound(run.task.base, run.train.length))
-    return [judge(counts, run.converged, allowed) for counts in agreements(run)]
+    return [judge(counts, run.converged, allowed) for counts in compared(run, run.spec.longer())]
 
 
 def has_steps(run: RunView) -> bool:
@@ -280,48 +286,9 @@ def steps_right(run: RunView) -> Words:
 
 def written_steps_suffice(run: RunView) -> Words:
     """Whole answers one length above training, where sums and carries are written before them."""
-    return [judge(agreements(run)[0], run.converged)] if has_steps(run) else []
+    return [judge(compared(run, run.spec.longer())[0], run.converged)] if has_steps(run) else []
 
 
 def raw_sums_wrong(run: RunView) -> Words:
     """Raw sums one length above training, more often than one in a hundred."""
     return [OPPOSITE[judge(step_counts(run, "sums"), run.converged) or UNDECIDED]] if has_steps(run) else []
-
-
-RECIPES = (
-    Recipe("table1", table1_rows, SEEDS, claims={f"Table 1, {name}": _mark(name) for name in TABLE_1_ENCODINGS}),
-    Recipe(
-        "relative-addition",
-        addition_rows,
-        SEEDS,
-        theorems={"Theorem 3": each(as_predicted)},
-        claims={
-            "Theorem 3, bound": each(failures_are_rare),
-            "Theorem 3, seen chains": each(lambda run: [judge(chains_seen(run), run.converged)]),
-            "Theorem 3, longer chains": each(lambda run: [judge(others(chains_unseen(run)), run.converged)]),
-        },
-    ),
-    Recipe(
-        "jelassi-5-20", jelassi_rows, SEEDS, claims={"Jelassi and others": each(lambda run: [generalizes(run)])}
-    ),
-    Recipe("carry-reading", carry_rows, FRESH_SEEDS),
-    Recipe(
-        "modular-relative",
-        modular_rows,
-        SEEDS,
-        theorems={
-            "Theorem 4, relative": residues_as_predicted("add", True),
-            "Theorem 7 (1), relative": residues_as_predicted("mul", True),
-        },
-    ),
-    Recipe(
-        "multiplication-relative",
-        products_rows,
-        SEEDS,
-        claims={
-            "multiplication, steps": each(steps_right),
-            "multiplication, scratchpad": each(written_steps_suffice),
-            "multiplication, raw sums": each(raw_sums_wrong),
-        },
-    ),
-)

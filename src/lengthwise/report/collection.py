@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
 from lengthwise.recipes.configure import one_level
+from lengthwise.recipes.recipe import TUNING_SEED
 from lengthwise.records.files import printable
 from lengthwise.records.folder import RunSource
 from lengthwise.records.packed import is_packed, notes, runs_below
@@ -18,13 +19,7 @@ from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Verdict
 from lengthwise.records.view import RunView
 from lengthwise.theory.predict import Prediction
 
-if TYPE_CHECKING:
-    import polars as pl
-
 T = TypeVar("T")
-
-TUNING_SEED = 0
-"""Tables show seeds that nothing was tuned on."""
 
 RUN_NAME = re.compile(r".+-s\d+")
 """Runs of recipes; a run may have any other name."""
@@ -56,7 +51,7 @@ class Collection:
 
     @cached_property
     def views(self) -> list[RunView]:
-        """Finished runs of seeds that are reported, by name, seeds in order."""
+        """Finished runs of seeds that are reported, those that nothing was tuned on, by name, seeds in order."""
         return [view for view in self._reported if view.source.status() == "done"]
 
     @property
@@ -77,14 +72,6 @@ class Collection:
         """Seeds of one row, under the name they share. Not by `question`: the config of a seed that an earlier
         version trained may lack what came later."""
         return group_by(self.views, lambda view: view.row)
-
-    @cached_property
-    def frame(self) -> "pl.DataFrame":
-        """All records of these runs, with what each run asked (records/frame.py)."""
-        from lengthwise.records.frame import records_frame  # noqa: PLC0415
-
-        recipes = {name: recipe for recipe, note in reversed(self.notes.items()) for name in note["runs"]}
-        return records_frame(self.views, recipes)
 
     @cached_property
     def notes(self) -> dict[str, dict[str, Any]]:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from itertools import pairwise
 from statistics import fmean
@@ -13,11 +13,10 @@ import polars as pl
 
 from lengthwise.recipes import RECIPES, Recipe, Setting
 from lengthwise.records.schema import TRUTH
+from lengthwise.records.spec import RunSpec
 from lengthwise.report.collection import Collection
-from lengthwise.report.queries import Seeds, by_lengths, compared, rows_of, single_lengths
+from lengthwise.report.queries import Seeds, by_lengths, rows_of, single_lengths
 from lengthwise.report.tables import TextTable, short_percent, text_table
-from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.predict import Prediction
 
 BOTH_LONG = "B4"
 """A row of the paper for which there is no theory, so it is shown apart."""
@@ -68,19 +67,11 @@ class PaperTable:
         found = self.cells.filter(counted=True).drop_nulls("deviation")["row", "test", "deviation"]
         return [deviation for row, test, deviation in found.iter_rows() if (row, test) not in without]
 
-    @property
-    def mean_deviation(self) -> float | None:
-        return fmean(self.deviations()) if self.deviations() else None
-
     def seed_deviations(self) -> dict[int, float]:
         """The mean distance from exact theory of each seed alone."""
         distance = (pl.col("percents") - pl.col("exact")).abs().mean().round(4)
         seeds = self.cells.filter(counted=True).explode("seeds", "percents").drop_nulls(["seeds", "exact"])
         return dict(seeds.group_by("seeds").agg(distance).sort("seeds").iter_rows())
-
-    def seed_counts(self) -> list[int]:
-        """How many seeds each row has, each number once."""
-        return self.cells.filter(counted=True)["seeds"].list.len().unique().sort().to_list()
 
     def reading(self) -> TextTable | None:
         """Each row as measured, as theory has it, and as the paper has it, below one another."""
@@ -95,9 +86,8 @@ class PaperTable:
 
 
 def paper_tables(collection: Collection) -> list[PaperTable]:
-    return [
-        paper_table(collection, recipe, truncated) for recipe in paper_recipes() for truncated in (False, True)
-    ]
+    both = (False, True)
+    return [paper_table(collection, recipe, truncated) for recipe in paper_recipes() for truncated in both]
 
 
 def table_name(recipe: Recipe, truncated: bool) -> str:
@@ -105,58 +95,56 @@ def table_name(recipe: Recipe, truncated: bool) -> str:
     return [*recipe.tables][truncated]
 
 
-def against_truth(collection: Collection, recipe: Recipe) -> TextTable | None:
-    return paper_table(collection, recipe, truncated=False).reading()
-
-
-def against_truncated(collection: Collection, recipe: Recipe) -> TextTable | None:
-    return paper_table(collection, recipe, truncated=True).reading()
-
-
 def paper_table(collection: Collection, recipe: Recipe, truncated: bool) -> PaperTable:
     """A table from the runs there are."""
     found = {row.removeprefix(f"{recipe.name}-"): seeds for row, seeds in rows_of(recipe, collection).items()}
-    printed = _printed_here(collection, recipe, table_name(recipe, truncated))
+    name, note = table_name(recipe, truncated), collection.notes.get(recipe.name)
+    # Runs of another scale than the paper's are no rows of it.
+    printed = printed_tables()[name] if note is None or note["scale"] == "full" else {}
     shown = [row for row in printed if row != BOTH_LONG] + [BOTH_LONG, *sorted(found.keys() - {*printed})]
     lines = [
-        {"row": row, "counted": row in printed and row != BOTH_LONG, **cell}
+        {"table": name, "row": row, "counted": row in printed and row != BOTH_LONG, **cell}
         for row in shown
         if row in found
-        for cell in _cells(found[row], truncated, printed.get(row, []))
+        for cell in _measured(found[row], truncated, printed.get(row, []))
     ]
     percents, measured = pl.col("percents").list, pl.col("measured")
     cells = (
         pl.DataFrame(lines, CELL_COLUMNS)
-        .with_columns(table=pl.lit(table_name(recipe, truncated)))
         .with_columns(measured=percents.mean(), lowest=percents.min(), highest=percents.max())
         .with_columns(deviation=(measured - pl.col("exact")).abs())
     )
     return PaperTable(recipe, truncated, cells, tuple(row for row in printed if row not in found))
 
 
-def _cells(seeds: Seeds, truncated: bool, printed: Sequence[float]) -> Iterator[dict[str, Any]]:
-    """What theory, the paper and every seed say of a row's cells."""
-    spec = seeds.first.spec
-    reference = str(Hypothesis("truncated", spec.train.length)) if truncated else TRUTH
-    for prediction in spec.predictions(single_lengths(seeds.first)):
-        domain = prediction.domain
-        counts = {view.seed: compared(view, [domain], reference) for view in seeds.views}
+def _reading(collection: Collection, recipe: Recipe, *, truncated: bool) -> TextTable | None:
+    return paper_table(collection, recipe, truncated).reading()
+
+
+against_truth, against_truncated = partial(_reading, truncated=False), partial(_reading, truncated=True)
+
+
+def _measured(seeds: Seeds, truncated: bool, printed: Sequence[float]) -> Iterator[dict[str, Any]]:
+    """The cells of a row, with what every seed says."""
+    reference = f"truncated:{seeds.first.train.length}" if truncated else TRUTH
+    for cell in theory_cells(seeds.first.spec, truncated, printed):
+        found = {view.seed: view.final_counts.get((cell["test"], reference)) for view in seeds.views}
+        percents = {seed: 100 * counts.share for seed, counts in found.items() if counts is not None}
+        yield {**cell, "seeds": [*percents], "percents": [*percents.values()]}
+
+
+def theory_cells(spec: RunSpec, truncated: bool, printed: Sequence[float]) -> Iterator[dict[str, Any]]:
+    """What theory and the paper say of the cells of a row, in percent. A model that computes what theory says
+    agrees with it always."""
+    for prediction in spec.predictions(single_lengths(spec)):
+        domain, exact = prediction.domain, prediction.accuracy
         yield {
             "trained_on": str(spec.train),
             "test": str(domain),
             "in_distribution": spec.case(domain).in_distribution,
-            "seeds": [seed for seed, own in counts.items() if own],
-            "percents": [100 * one.share for own in counts.values() for one in own],
-            "exact": _exact(prediction, truncated),
+            "exact": None if exact is None else 100.0 if truncated else float(100 * exact),
             "paper": printed[domain.length - 1] if domain.length <= len(printed) else None,
         }
-
-
-def _exact(prediction: Prediction, truncated: bool) -> float | None:
-    """In percent. A model that computes what theory says agrees with it always."""
-    if prediction.accuracy is None:
-        return None
-    return 100.0 if truncated else float(100 * prediction.accuracy)
 
 
 def _reading_lines(row: pl.DataFrame) -> Iterator[dict[str, str]]:
@@ -186,37 +174,21 @@ def _data_text(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else value or ""
 
 
-def _printed_here(collection: Collection, recipe: Recipe, name: str) -> dict[str, list[float]]:
-    """The paper's rows by our names for them; none where the runs are of another scale than the paper's."""
-    note = collection.notes.get(recipe.name)
-    if note is not None and note["scale"] != "full":
-        return {}
-    return {row_label(label): values for label, values in printed_tables()[name].items()}
-
-
 @cache
 def printed_tables() -> dict[str, dict[str, list[float]]]:
+    """What the paper printed, by table and row."""
     return json.loads(files("lengthwise.report").joinpath("paper.json").read_text())["tables"]
-
-
-def row_label(label: str) -> str:
-    """A row of the paper as this project names it.
-
-    >>> [row_label(label) for label in ("D4", "D~4", "D2,3,4", "p=50")]
-    ['D4', 'B4', 'D2+D3+D4', 'p50']
-    """
-    return label.replace("D~", "B").replace("=", "").replace(",", "+D")
 
 
 def paper_deviations(recipe: Recipe, truncated: bool, without: Sequence[Place] = ()) -> list[float]:
     """How far each number that the paper printed is from exact theory; a tenth number is its own theory's."""
-    rows = recipe.rows(Setting())
+    rows, printed = recipe.rows(Setting()), printed_tables()[table_name(recipe, truncated)]
     return [
-        abs(printed - exact)
-        for label, numbers in printed_tables()[table_name(recipe, truncated)].items()
-        if (row := row_label(label)) != BOTH_LONG
-        for printed, prediction in zip(numbers, rows[f"{recipe.name}-{row}"].spec.predictions(), strict=False)
-        if (row, str(prediction.domain)) not in without and (exact := _exact(prediction, truncated)) is not None
+        abs(cell["paper"] - cell["exact"])
+        for row in printed
+        if row != BOTH_LONG
+        for cell in theory_cells(rows[f"{recipe.name}-{row}"].spec, truncated, printed[row])
+        if (row, cell["test"]) not in without and cell["exact"] is not None
     ]
 
 
@@ -225,27 +197,27 @@ def summary(collection: Collection) -> dict[str, Any]:
     points, over all cells that theory speaks of; and the right answers to long operands."""
     tables = paper_tables(collection)
     return {
-        **_distances([one for table in tables for one in table.deviations()], tables),
+        **_distances(tables),
         "tables": {table.name: _table_summary(collection, table) for table in tables},
         **far_summary(collection),
     }
 
 
-def _distances(
-    ours: Sequence[float], tables: Sequence[PaperTable], without: Sequence[Place] = ()
-) -> dict[str, Any]:
+def _distances(tables: Sequence[PaperTable], without: Sequence[Place] = ()) -> dict[str, Any]:
+    ours = [one for table in tables for one in table.deviations(without)]
     theirs = [one for table in tables for one in paper_deviations(table.recipe, table.truncated, without)]
-    return {"cells": len(ours), "mean_abs_deviation": _mean(ours), "paper_mean_abs_deviation": _mean(theirs)}
+    means = {"mean_abs_deviation": ours, "paper_mean_abs_deviation": theirs}
+    return {"cells": len(ours), **{name: round(fmean(own), 4) if own else None for name, own in means.items()}}
 
 
 def _table_summary(collection: Collection, table: PaperTable) -> dict[str, Any]:
     """`seeds` are those of the row with fewest; `spread` is that of the seeds' own mean deviations."""
     note = collection.notes.get(table.recipe.name)
-    without = [(row, test) for row, test in table.recipe.words.get("without", [])]
-    by_seed, counts = table.seed_deviations(), table.seed_counts()
+    without = [(row, test) for row, test in table.recipe.without]
+    by_seed, counts = table.seed_deviations(), {*table.cells.filter(counted=True)["seeds"].list.len()}
     worst = max(by_seed, key=lambda seed: by_seed[seed], default=None)
     found = {
-        **_distances(table.deviations(), [table]),
+        **_distances([table]),
         "spread": [min(by_seed.values()), max(by_seed.values())] if by_seed else None,
         "worst_seed": None if worst is None else {"seed": worst, "mean_abs_deviation": by_seed[worst]},
         "seeds": min(counts, default=0),
@@ -253,13 +225,8 @@ def _table_summary(collection: Collection, table: PaperTable) -> dict[str, Any]:
         "wall_seconds": None if note is None else note["wall_seconds"],
     }
     if without:
-        named = [f"{row} on {test}" for row, test in without]
-        found["without"] = {"named": named, **_distances(table.deviations(without), [table], without)}
+        found["without"] = {"named": [f"{row} on {test}" for row, test in without], **_distances([table], without)}
     return found
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return round(fmean(values), 4) if values else None
 
 
 def far_summary(collection: Collection) -> dict[str, Any]:
@@ -268,12 +235,14 @@ def far_summary(collection: Collection) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for recipe in EVERY_SEED:
         for seeds in rows_of(RECIPES[recipe], collection).values():
-            tests = sorted(seeds.first.tests, key=lambda domain: domain.length)
-            counts = {test: [view.final_counts[str(test), TRUTH] for view in seeds.views] for test in tests}
-            found[recipe] = {str(test.length): [round(100 * c.share, 4) for c in counts[test]] for test in tests}
+            found[recipe] = {
+                str(test.length): [
+                    round(100 * view.final_counts[str(test), TRUTH].share, 4) for view in seeds.views
+                ]
+                for test in sorted(seeds.first.tests, key=lambda domain: domain.length)
+            }
     sums = [Seeds((view,)) for view in collection.rows.get("abacus-100-add", [])]
-    outside = [outside_share(seeds) for seeds in sums if by_lengths(seeds)]
-    if outside:
+    if outside := [outside_share(seeds) for seeds in sums if by_lengths(seeds)]:
         found["abacus-100"] = {"outside": round(fmean(outside), 4)}
     return found
 

@@ -10,9 +10,10 @@ import polars as pl
 
 from lengthwise.arithmetic import Domain
 from lengthwise.recipes import Recipe
-from lengthwise.recipes.recipe import row_names
+from lengthwise.recipes.recipe import compared, row_names
 from lengthwise.records.analysis import dependence_of
 from lengthwise.records.schema import TRUTH
+from lengthwise.records.spec import RunSpec
 from lengthwise.records.verdicts import Measured
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection, group_by
@@ -23,8 +24,6 @@ T = TypeVar("T")
 
 MEASURE = ("run", "metric", "domain", "reference", "mode")
 """What tells measurements of one step apart."""
-THEORY = "theory"
-"""In place of a reference: the function that theory says a run computes on a domain."""
 
 
 def average(values: Sequence[float]) -> float:
@@ -59,6 +58,8 @@ class Point(NamedTuple):
 Points = dict[Any, Point]
 """By step, length, digit, ...; by pairs of these for a grid."""
 Cells = dict[tuple[int, int], float]
+Over = Callable[[Sequence[float]], float]
+"""What several percentages of a run come to: their mean, or the least of them."""
 
 
 @dataclass(frozen=True)
@@ -75,20 +76,24 @@ class Seeds:
         """Every run by itself."""
         return [Seeds((view,)) for view in self.views]
 
-    def exact_match(
-        self, *domains: Domain, reference: str = TRUTH, over: Callable[[Sequence[float]], float] = average
+    def percent(
+        self, counts: Callable[[RunView], Sequence[Measured | None]], over: Over = average
     ) -> Point | None:
-        """After training, in percent: of each seed the mean over those domains that it was compared on."""
-        found = [[100 * own.share for own in compared(view, domains, reference)] for view in self.views]
+        """Of each seed the mean of what it counted, in percent; without seeds that counted nothing."""
+        found = [[100 * own.share for own in counts(view) if own is not None] for view in self.views]
         seeds = [over(percents) for percents in found if percents]
         return Point.of(seeds) if seeds else None
+
+    def exact_match(self, *domains: Domain, reference: str = TRUTH, over: Over = average) -> Point | None:
+        """After training, on those domains that were compared with the reference."""
+        return self.percent(lambda view: compared(view, domains, reference), over)
 
     @cached_property
     def learned(self) -> Point | None:
         """Right answers on the training domain."""
         return self.exact_match(self.first.train)
 
-    def beyond(self, reference: str = TRUTH, over: Callable[[Sequence[float]], float] = average) -> Point | None:
+    def beyond(self, reference: str = TRUTH, over: Over = average) -> Point | None:
         """On all longer lengths together."""
         return self.exact_match(*self.first.spec.longer(), reference=reference, over=over)
 
@@ -158,13 +163,6 @@ class Seeds:
         return self.through_training(domain=str(self.first.train))
 
 
-def compared(view: RunView, domains: Iterable[Domain], reference: str = TRUTH) -> list[Measured]:
-    """Exact match after training on these domains, without those where nothing was compared with the reference."""
-    predicted = view.spec.predicted_hypothesis
-    places = [(str(d), str(predicted(d)) if reference == THEORY else reference) for d in domains]
-    return [view.final_counts[place] for place in places if place in view.final_counts]
-
-
 def rows_of(recipe: Recipe, collection: Collection) -> dict[str, Seeds]:
     """The finished runs of a recipe: the seeds of each row together, in the order of names."""
     names = row_names(recipe.rows)
@@ -230,9 +228,9 @@ def encoding_name(view: RunView) -> str:
     return view.spec.positions
 
 
-def single_lengths(view: RunView) -> list[Domain]:
+def single_lengths(run: RunView | RunSpec) -> list[Domain]:
     """The test domains of one length each, in order."""
-    return sorted((d for d in view.tests if len(d.parts) == 1), key=lambda domain: domain.length)
+    return sorted((d for d in run.tests if len(d.parts) == 1), key=lambda domain: domain.length)
 
 
 def by_training_set(views: Iterable[RunView]) -> dict[str, Seeds]:

@@ -11,10 +11,12 @@ import polars as pl
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.recipes import Recipe, of_rows
 from lengthwise.recipes.recipe import (
+    THEORY,
     Tally,
     chains_seen,
     chains_unseen,
     generalizes,
+    last,
     mark,
     mark_verdict,
     others,
@@ -22,10 +24,10 @@ from lengthwise.recipes.recipe import (
 )
 from lengthwise.recipes.relative import has_steps, step_counts
 from lengthwise.records.schema import TRUTH
-from lengthwise.records.verdicts import FAILS, HOLDS, Measured, combined, judge
+from lengthwise.records.verdicts import FAILS, HOLDS, combined, judge
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection
-from lengthwise.report.queries import THEORY, Point, Seeds, grouped, latest, rows_of
+from lengthwise.report.queries import Point, Seeds, grouped, latest, rows_of
 from lengthwise.report.tables import TextTable, short_percent, text_table
 from lengthwise.report.words import positions_label
 from lengthwise.theory.encodings import layout_facts
@@ -63,10 +65,16 @@ def sums_upward(seeds: Seeds) -> dict[str, object]:
         "longer sums right": seeds.beyond(),
         "agreement with windowed:n": seeds.beyond(f"windowed:{n}"),
         "agreement with windowed:n+1": seeds.beyond(f"windowed:{n + 1}"),
-        "seen chains right": _share(seeds, chains_seen),
-        "longer chains right": _share(seeds, chains_unseen),
+        **chains_right(seeds),
         "Theorem 3": tally(map(run_verdict, seeds.views)),
         "where it fails": where_it_fails(seeds),
+    }
+
+
+def chains_right(seeds: Seeds) -> dict[str, Point | None]:
+    return {
+        "seen chains right": seeds.percent(lambda view: [chains_seen(view)]),
+        "longer chains right": seeds.percent(lambda view: [chains_unseen(view)]),
     }
 
 
@@ -91,22 +99,21 @@ def _where_it_fails(view: RunView) -> str:
     return "elsewhere too" if known == FAILS else "undecided"
 
 
-def five_to_twenty(collection: Collection, recipe: Recipe) -> TextTable | None:
+@of_each_row("From five digits to twenty")
+def five_to_twenty(seeds: Seeds) -> dict[str, object]:
     """Every fifth length, up to the longest."""
-    rows = rows_of(recipe, collection).values()
-    tests = dict.fromkeys(domain for seeds in rows for domain in seeds.first.tests)
-    longest = max((domain.length for domain in tests), default=0)
-    shown = [d for d in tests if d.length % 5 == 0 or d.length == longest or longest < 10]
-    lines = [
-        {
-            "encoding": seeds.first.spec.positions,
-            "trained on": seeds.first.train,
-            **{str(test): seeds.exact_match(test) for test in shown},
-            "goes on": tally(map(generalizes, seeds.views)).counted,
-        }
-        for seeds in rows
-    ]
-    return text_table("From five digits to twenty", lines, words=2)
+    tests = seeds.first.tests
+    longest = max(domain.length for domain in tests)
+    return {
+        "encoding": seeds.first.spec.positions,
+        "trained on": seeds.first.train,
+        **by_domain(seeds, [d for d in tests if d.length % 5 == 0 or d.length == longest or longest < 10]),
+        "goes on": tally(map(generalizes, seeds.views)).counted,
+    }
+
+
+def by_domain(seeds: Seeds, domains: Sequence[Domain]) -> dict[str, Point | None]:
+    return {str(domain): seeds.exact_match(domain) for domain in domains}
 
 
 def candidates(seeds: Seeds) -> dict[str, Point]:
@@ -144,22 +151,19 @@ def modulus_words(task: Task) -> str:
     return f"{task.modulus}" if task.op.has_carries else f"{task.modulus}, {task.op.answers}"
 
 
-def longer_products(collection: Collection, recipe: Recipe) -> TextTable | None:
+@of_each_row("Longer products", words=3)
+def longer_products(seeds: Seeds) -> dict[str, object]:
     """One length above training for the steps; every longer length for whole answers."""
-    rows = rows_of(recipe, collection).values()
-    tests = list(dict.fromkeys(domain for seeds in rows for domain in seeds.first.spec.longer()))
-    lines = [
-        {
-            "encoding": seeds.first.spec.positions,
-            "written": "sums and carries" if has_steps(seeds.first) else "at once",
-            "trained on": seeds.first.train,
-            "learned": seeds.learned,
-            **{str(test): seeds.exact_match(test) for test in tests},
-            **{f"{kind} on {tests[0]}": _share(seeds, step_counts, kind) for kind in STEPS},
-        }
-        for seeds in rows
-    ]
-    return text_table("Longer products", lines, words=3)
+    view, tests = seeds.first, seeds.first.spec.longer()
+    steps = {kind: seeds.percent(lambda view, kind=kind: [step_counts(view, kind)]) for kind in STEPS}
+    return {
+        "encoding": view.spec.positions,
+        "written": "sums and carries" if has_steps(view) else "at once",
+        "trained on": view.train,
+        "learned": seeds.learned,
+        **by_domain(seeds, tests),
+        **{f"{kind} on {tests[0]}": right for kind, right in steps.items()},
+    }
 
 
 def by_length(collection: Collection, recipe: Recipe) -> TextTable | None:
@@ -189,7 +193,7 @@ def ladder(seeds: Seeds) -> dict[str, object]:
     """A change to the recipe: right sums by length, and the worst of all lengths and sets."""
     return {
         "change": ingredient(seeds.first),
-        **{str(test): seeds.exact_match(test) for test in seeds.first.tests},
+        **by_domain(seeds, seeds.first.tests),
         "lowest": short_percent(100 * min(seeds.at_end()["share"].to_list())),
     }
 
@@ -207,8 +211,7 @@ def carry_reading(seeds: Seeds) -> dict[str, object]:
         "written": "lowest digit first" if layout_facts(spec.layout).lowest_first else "highest digit first",
         "learned": seeds.learned,
         "longer sums right": seeds.beyond(),
-        "seen chains right": _share(seeds, chains_seen),
-        "longer chains right": _share(seeds, chains_unseen),
+        **chains_right(seeds),
         "follows the digit read": next_digit(seeds, "local"),
         "follows the operands": next_digit(seeds, TRUTH),
     }
@@ -217,37 +220,30 @@ def carry_reading(seeds: Seeds) -> dict[str, object]:
 def next_digit(seeds: Seeds, reference: str) -> Point | None:
     """How often the digit after a replaced one is what the reference says, over all longer lengths."""
     longer = [str(domain) for domain in seeds.first.spec.longer()]
-    found = seeds.at_end("after_change", reference=reference).filter(pl.col("domain").is_in(longer))
-    shares = found.group_by("run").agg(pl.col("share").mean())["share"].to_list()
-    return Point.of([100 * share for share in shares]) if shares else None
+    wanted = [("after_change", reference, domain) for domain in longer]
+    return seeds.percent(lambda view: last(view, lambda r: (r.metric, r.reference, r.domain) in wanted))
 
 
 def row_verdicts(collection: Collection, recipe: Recipe) -> TextTable | None:
-    """A line for each row: how far its seeds compute what theory says."""
-    rows = rows_of(recipe, collection)
-    tallies = {row: tally(map(run_verdict, seeds.views)) for row, seeds in rows.items()}
-    lines = [
-        {
-            "row": row,
-            "task": view.task,
-            "base": view.task.base,
-            "trained on": view.train,
-            "learned": seeds.learned,
-            "shorter": seeds.exact_match(*_shorter(view), reference=THEORY, over=min),
-            "longer": seeds.beyond(THEORY, over=min),
-            "verdict": tallies[row],
-        }
-        for row, seeds in rows.items()
-        for view in (seeds.first,)
-    ]
-    hold = sum(own.holds for own in tallies.values())
+    rows = rows_of(recipe, collection).values()
+    lines = [{**_against_theory(seeds), "verdict": tally(map(run_verdict, seeds.views))} for seeds in rows]
+    hold = sum(line["verdict"].holds for line in lines)
     return text_table(f"{hold} of {len(rows)} hold on every length, in every seed", lines, words=2)
 
 
-def _shorter(view: RunView) -> list[Domain]:
-    """Domains that were measured, and are neither the training domain nor longer."""
-    measured, longer = view.spec.measured_domains(), view.spec.longer()
-    return [domain for domain in measured if domain != view.train and domain not in longer]
+def _against_theory(seeds: Seeds) -> dict[str, Any]:
+    """How far the seeds of a row compute what theory says."""
+    view, longer = seeds.first, seeds.first.spec.longer()
+    shorter = [d for d in view.spec.measured_domains() if d != view.train and d not in longer]
+    return {
+        "row": view.row,
+        "task": view.task,
+        "base": view.task.base,
+        "trained on": view.train,
+        "learned": seeds.learned,
+        "shorter": seeds.exact_match(*shorter, reference=THEORY, over=min),
+        "longer": seeds.beyond(THEORY, over=min),
+    }
 
 
 def run_verdict(view: RunView) -> str | None:
@@ -257,39 +253,24 @@ def run_verdict(view: RunView) -> str | None:
 
 def regularization_grid(collection: Collection, grid: Recipe, family: Recipe) -> TextTable | None:
     """The runs of the grid whose task is of a table's family: agreement beyond training, and accuracy within."""
-    rows = [seeds for seeds in rows_of(grid, collection).values() if _family(seeds.first.task) == family.name]
-    if not rows:
-        return None
-    cells = {dropout_and_decay(seeds.first): seeds for seeds in rows}
-    dropouts, decays = (sorted({place[k] for place in cells}) for k in (0, 1))
-    lines = [
-        {"dropout": f"{x:g}", **{f"decay {y:g}": _beyond_and_within(cells.get((x, y))) for y in decays}}
-        for x in dropouts
-    ]
-    view = rows[0].first
-    title = f"{view.task} trained on {view.train} for {view.config['training']['steps']} steps"
-    return text_table(title, lines)
+    lines: dict[float, dict[str, str]] = {}
+    title = ""
+    for seeds in sorted(rows_of(grid, collection).values(), key=lambda seeds: decay_and_dropout(seeds.first)):
+        view, (decay, dropout) = seeds.first, decay_and_dropout(seeds.first)
+        if _family(view.task) == family.name:
+            both = [short_percent(own and round(own.mean, 2)) for own in (seeds.beyond(THEORY), seeds.learned)]
+            line = lines.setdefault(dropout, {"dropout": f"{dropout:g}"})
+            line[f"decay {decay:g}"] = "{} ({})".format(*both)
+            title = f"{view.task} trained on {view.train} for {view.config['training']['steps']} steps"
+    return text_table(title, [lines[dropout] for dropout in sorted(lines)])
 
 
 def _family(task: Task) -> str:
     return ("" if task.modulus is None else "modular-") + task.op.noun.lower()
 
 
-def dropout_and_decay(view: RunView) -> tuple[float, float]:
-    return view.config["model"]["dropout"], view.config["training"]["weight_decay"]
-
-
-def _beyond_and_within(seeds: Seeds | None) -> str | None:
-    if seeds is None:
-        return None
-    both = seeds.beyond(THEORY), seeds.learned
-    return "{} ({})".format(*(short_percent(own and round(own.mean, 2)) for own in both))
-
-
-def _share(seeds: Seeds, counts: Callable[..., Measured | None], *what: str) -> Point | None:
-    found = [counts(view, *what) for view in seeds.views]
-    shares = [100 * one.share for one in found if one is not None]
-    return Point.of(shares) if shares else None
+def decay_and_dropout(view: RunView) -> tuple[float, float]:
+    return view.config["training"]["weight_decay"], view.config["model"]["dropout"]
 
 
 # The leaderboard of encodings: how each does on the tasks of Table 1 -------------------------------------------
@@ -358,7 +339,7 @@ def table_1_by_length(collection: Collection, recipe: Recipe) -> TextTable | Non
         {
             "positions": f"{family}: {encoding}",
             "task": task,
-            **{str(test): _at(seeds, test) for test in seeds.first.tests},
+            **{str(test): f"{seeds.exact_match(test)}{dagger(seeds.first, test)}" for test in seeds.first.tests},
             **dict(zip(("Table 1", "measured", "verdict"), _words(seeds), strict=True)),
         }
         for family, encoding in TABLE_1_ENCODINGS.items()
@@ -367,10 +348,9 @@ def table_1_by_length(collection: Collection, recipe: Recipe) -> TextTable | Non
     return text_table("Table 1 of the paper, measured", lines, words=2)
 
 
-def _at(seeds: Seeds, test: Domain) -> str:
-    """† where the length was trained on."""
-    trained = any(part.length == test.length for part in seeds.first.train.parts)
-    return f"{seeds.exact_match(test)}{'†' if trained else ''}"
+def dagger(view: RunView, test: Domain) -> str:
+    """Of a length that was trained on."""
+    return "†" if any(part.length == test.length for part in view.train.parts) else ""
 
 
 def _words(seeds: Seeds) -> tuple[str, str, str]:

@@ -4,7 +4,7 @@ the evidence that ships with the package."""
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import ChainableUndefined, Environment, PackageLoader
 
 from lengthwise.recipes import RECIPES, Figure, Recipe, catalogue, of_rows
-from lengthwise.recipes.recipe import Decide, modulus_divides, tally
+from lengthwise.recipes.recipe import THEORY, compared, modulus_divides, tally
 from lengthwise.records import evidence
 from lengthwise.records.evidence import Evidence, Kind
 from lengthwise.records.files import replace_file, write_json
@@ -22,7 +22,7 @@ from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection, group_by
 from lengthwise.report.figures import FIGURES, draw, save
 from lengthwise.report.paper import paper_tables, summary
-from lengthwise.report.queries import THEORY, Point, compared, rows_of
+from lengthwise.report.queries import Point, rows_of
 from lengthwise.report.recipe_tables import budget_table, regularization_grid
 from lengthwise.report.tables import TextTable, csv_text, latex, markdown, short_percent, text_table
 from lengthwise.theory.accuracy import truncation_error
@@ -45,7 +45,7 @@ def tables_of(recipe: Recipe, collection: Collection) -> dict[str, TextTable]:
 def write_tables(collection: Collection, recipe: Recipe, folder: Path) -> list[Path]:
     """NAME.md and NAME.tex to read, NAME.csv for programs."""
     section = catalogue()["sections"].get(recipe.section, {})
-    words = " ".join(part["words"] for part in (recipe.words, section) if "words" in part)
+    words = " ".join(filter(None, (recipe.words, section.get("words"))))
     texts = {
         folder / f"{name}.{ending}": text
         for name, table in tables_of(recipe, collection).items()
@@ -119,38 +119,52 @@ def seeds_text(rows: Iterable[list[int]]) -> str:
     return f"{'; '.join(parts)}.".capitalize()
 
 
-def verdicts_by_row(recipe: Recipe, decide: Decide, collection: Collection) -> dict[str, dict[int, str]]:
-    """What every seed of each row that decides a claim says of it."""
-    found: dict[str, dict[int, str]] = {}
-    for run, words in decide(of_rows(recipe.claim_rows or recipe.rows, collection.views)):
-        found.setdefault(run.row, {})[run.seed] = combined(words) or UNDECIDED
+Decided = dict[str, dict[int, str]]
+"""What every seed of each row says of a claim."""
+
+
+def decided(collection: Collection, claims: str) -> list[tuple[str, str, Decided]]:
+    """Where something is said, what, and how runs decide it: a recipe's `theorems`, or its other `claims`."""
+    return [
+        (source, claim["says"], _by_row(collection, recipe, claim))
+        for recipe in RECIPES.values()
+        for source, claim in getattr(recipe, claims).items()
+    ]
+
+
+def _by_row(collection: Collection, recipe: Recipe, claim: Mapping[str, Any]) -> Decided:
+    """From the runs of the recipe, or of rows that the claim names itself."""
+    rows = resolve_name(f"lengthwise.recipes.{claim['rows']}") if "rows" in claim else recipe.rows
+    decide, runs = resolve_name(f"lengthwise.recipes.{claim['decided_by']}"), of_rows(rows, collection.views)
+    more = {"runs": runs} if "beside_others" in claim else claim.get("with", {})
+    found: Decided = {}
+    for run in runs:
+        if words := decide(run, **more):
+            found.setdefault(run.row, {})[run.seed] = combined(words) or UNDECIDED
     return found
 
 
+def theorems(collection: Collection) -> list[tuple[str, str, Decided]]:
+    """In the order of their numbers."""
+    return sorted(decided(collection, "theorems"), key=lambda theorem: theorem[0])
+
+
 def theorem_table(collection: Collection) -> TextTable | None:
-    return text_table("Theorems", [_verdict_line("theorem", *each, collection) for each in _theorems()], words=2)
+    return text_table("Theorems", [_counts("theorem", *each) for each in theorems(collection)], words=2)
 
 
 def claim_table(collection: Collection) -> TextTable | None:
-    claims = [(source, recipe, decide) for recipe in RECIPES.values() for source, decide in recipe.claims.items()]
-    return text_table("Other claims", [_verdict_line("where", *each, collection) for each in claims], words=2)
+    claims = decided(collection, "claims")
+    return text_table("Other claims", [_counts("where", *each) for each in claims], words=2)
 
 
-def _theorems() -> list[tuple[str, Recipe, Decide]]:
-    """In the order of their numbers."""
-    found = [(source, recipe, decide) for recipe in RECIPES.values() for source, decide in recipe.theorems.items()]
-    return sorted(found, key=lambda theorem: theorem[0])
-
-
-def _verdict_line(
-    where: str, source: str, recipe: Recipe, decide: Decide, collection: Collection
-) -> dict[str, object]:
-    rows = [tally(seeds.values()) for seeds in verdicts_by_row(recipe, decide, collection).values()]
+def _counts(where: str, source: str, says: str, decided_by: Decided) -> dict[str, object]:
+    rows = [tally(seeds.values()) for seeds in decided_by.values()]
     words = [word for row in rows for word in row.words]
     hold = f"{sum(row.holds for row in rows)} of {len(rows)}"
     return {
         where: source,
-        "what it says": recipe.words["says"][source],
+        "what it says": says,
         "rows": len(rows),
         "runs": len(words),
         **{word: words.count(word) for word in (HOLDS, FAILS, UNDECIDED)},
@@ -167,8 +181,8 @@ def theorem_rows(collection: Collection) -> TextTable | None:
             "by seed": ", ".join(f"{seed} {word}" for seed, word in seeds.items()),
             "verdict": tally(seeds.values()),
         }
-        for source, recipe, decide in _theorems()
-        for row, seeds in verdicts_by_row(recipe, decide, collection).items()
+        for source, _, rows in theorems(collection)
+        for row, seeds in rows.items()
     ]
     return text_table("Theorems by row", lines, words=3)
 
@@ -233,13 +247,14 @@ def evidence_table(runs: Iterable[RunView]) -> list[dict[str, Any]]:
     hold, fails if one fails, and is undecided otherwise, as it is where it has not learned its training domain.
     """
     runs = [run for run in runs if run.spec.positions == run.encoding]
-    words: dict[Kind, list[tuple[str, str]]] = {}
-    for name in COUNTED:
-        for run in of_rows(RECIPES[name].rows, runs):
-            for kind, word in kinds(run).items():
-                words.setdefault(kind, []).append((name, word))
-    order = sorted(words, key=lambda kind: [str(part) for part in kind])
-    return [{**kind._asdict(), **_counted(words[kind])._asdict()} for kind in order]
+    found = [
+        (kind, name, word)
+        for name in COUNTED
+        for run in of_rows(RECIPES[name].rows, runs)
+        for kind, word in kinds(run).items()
+    ]
+    groups = group_by(sorted(found, key=lambda one: [str(part) for part in one[0]]), lambda one: one[0])
+    return [{**kind._asdict(), **_counted(own)._asdict()} for kind, own in groups.items()]
 
 
 def kinds(run: RunView) -> dict[Kind, str]:
@@ -249,7 +264,6 @@ def kinds(run: RunView) -> dict[Kind, str]:
     return {kind: combined(row.word for row in rows) or UNDECIDED for kind, rows in groups.items()}
 
 
-def _counted(words: Iterable[tuple[str, str]]) -> Evidence:
-    recipes, found = zip(*words, strict=True)
-    number = Counter(found)
-    return Evidence(len(found), number[HOLDS], number[FAILS], number[UNDECIDED], ", ".join(dict.fromkeys(recipes)))
+def _counted(found: Sequence[tuple[Kind, str, str]]) -> Evidence:
+    number, recipes = Counter(word for *_, word in found), dict.fromkeys(recipe for _, recipe, _ in found)
+    return Evidence(len(found), number[HOLDS], number[FAILS], number[UNDECIDED], ", ".join(recipes))

@@ -128,24 +128,17 @@ def row_json(view: RunView) -> dict[str, Any]:
 def record_table(records: Sequence[Record]) -> Table:
     """Exact match of every domain and reference, with its 95 % interval."""
     rows = [
-        (
-            escape(r.domain),
-            r.reference,
-            r.mode,
-            str(own.correct),
-            str(own.total),
-            percent(own.share),
-            _interval(own),
-        )
+        (escape(r.domain), r.reference, r.mode, str(r.correct), str(r.total), *_share(measured(r)))
         for r in records
         if r.metric == "exact" and r.correct is not None
-        for own in (measured(r),)
     ]
     return new_table("test on", "against", "mode", "correct", "of", "%", "95 % interval", rows=rows)
 
 
-def _interval(counts: Measured) -> str:
-    return "whole domain" if counts.enumerated else " – ".join(map(percent, counts.interval))
+def _share(counts: Measured) -> tuple[str, str]:
+    """And its interval."""
+    interval = "whole domain" if counts.enumerated else " – ".join(map(percent, counts.interval))
+    return percent(counts.share), interval
 
 
 def failure_table(records: Sequence[Record]) -> Table:

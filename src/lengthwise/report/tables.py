@@ -150,11 +150,8 @@ def mark_table(marks: dict[str, dict[str, bool | None]]) -> Table:
 
 LATEX_SIGNS = str.maketrans(
     {
+        **{sign: f"\\{sign}" for sign in "%&_#"},
         "\\": r"\textbackslash{}",
-        "%": r"\%",
-        "&": r"\&",
-        "_": r"\_",
-        "#": r"\#",
         "†": r"$^\dagger$",
         "–": "--",
         "≥": r"$\geq$",
@@ -179,22 +176,21 @@ class TextTable:
     data: "TextTable | None" = None
     """For programs, where it is not this one: with all digits."""
 
-    def __post_init__(self) -> None:
-        assert all(len(row) == len(self.columns) for row in self.rows), "a row has cells missing"
-
 
 def text_table(
     title: str, lines: Sequence[Mapping[str, object]], words: int = 1, data: TextTable | None = None
 ) -> TextTable | None:
-    """Columns by name, each with its cell of every line; nothing known is –. None where there is no line.
+    """Columns by name, each with its cell of every line; what a line does not know is –. None without a line.
 
     >>> text_table("Sums", [{"trained on": "D4", "D1": 100}, {"trained on": "D5", "D1": None}]).rows
     (('D4', '100'), ('D5', '–'))
     """
     if not lines:
         return None
-    rows = tuple(tuple("–" if cell is None else str(cell) for cell in line.values()) for line in lines)
-    return TextTable(title, tuple(lines[0]), rows, words, data)
+    columns = dict.fromkeys(column for line in lines for column in line)
+    cells = [[line.get(column) for column in columns] for line in lines]
+    rows = tuple(tuple("–" if cell is None else str(cell) for cell in row) for row in cells)
+    return TextTable(title, tuple(columns), rows, words, data)
 
 
 def terminal(table: TextTable, width: int) -> list[Table]:

@@ -1,14 +1,51 @@
-"""Figures from records alone: `FIGURES` names them, `draw` makes one from runs, `save` writes SVG and PNG."""
+"""Figures from records alone: `FIGURES` names them, `draw` makes one from runs, `save` writes SVG and PNG. And the
+one look of all, by matplotlib: panels, lines of seeds, heat maps, axes."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from pkgutil import resolve_name
+from typing import Any, TypeVar
 
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure as Picture
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 from lengthwise.errors import InputError
 from lengthwise.recipes import RECIPES, Figure, of_rows
 from lengthwise.records.view import RunView
-from lengthwise.report.figures.style import look, save
+from lengthwise.report.queries import Points, single_lengths
+
+T = TypeVar("T")
+
+WIDTH = 6.9
+"""Inches: a page of two columns."""
+LINE = 1.3
+"""Points."""
+
+# Okabe and Ito's colours, without the yellow, which is too pale for a line.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+BLACK, GREY, PALE = "#000000", "#6B6B6B", "#E8E8E8"
+BLUES = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", COLOURS[4], COLOURS[0], "#00436B"])
+"""White to dark blue, for shares."""
+
+LOOK = Path(__file__).with_name("lengthwise.mplstyle")
+PERCENT = (-4.0, 104.0)
+"""Limits of an axis in percent: with room for marks at both ends."""
+LEGENDS: dict[str, dict[str, Any]] = {
+    "top": {"loc": "outside upper center", "columnspacing": 1.4},
+    "side": {"loc": "outside right center"},
+}
+
+ONE_LINE = 110
+"""Characters of a legend above a figure that fit beside one another."""
+
+CLOSEST = 1.3
+"""Of lengths on a logarithmic axis whose quotient is less, one alone is named: the names would touch."""
+
 
 FIGURES: dict[str, Figure] = {figure.name: figure for recipe in RECIPES.values() for figure in recipe.figures}
 
@@ -17,7 +54,7 @@ OF_A_RUN = {
     "lengths": "lengths.accuracy_by_length",
     "training": "training.accuracy_by_domain",
     "digits": "training.own_digit_accuracy",
-    "dependence": "grids.dependence",
+    "dependence": "training.dependence",
 }
 
 
@@ -45,4 +82,213 @@ def _place(view: RunView) -> tuple[str, int, bool, int, int]:
     return task.operation, task.modulus or 0, len(train.parts) > 1, train.length, view.seed
 
 
-__all__ = ["FIGURES", "draw", "draw_run", "save"]
+@contextmanager
+def look() -> Iterator[None]:
+    """Figures are drawn, and saved, inside this."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rc_file(LOOK, use_default_template=False)
+        yield
+
+
+def save(figure: Picture, folder: Path, name: str) -> tuple[Path, Path]:
+    """NAME.svg and NAME.png, equal bytes for equal figures."""
+    folder.mkdir(parents=True, exist_ok=True)
+    vector, pixels = folder / f"{name}.svg", folder / f"{name}.png"
+    with look():
+        figure.savefig(vector, metadata={"Date": None, "Creator": None})
+        figure.savefig(pixels, metadata={"Software": None})
+    return vector, pixels
+
+
+# Panels --------------------------------------------------------------------------------------------------------
+
+
+def small_multiples(
+    groups: Mapping[str, Any],
+    paint: Callable[..., object],
+    *,
+    x: str = "",
+    y: str | Sequence[str] = "",
+    columns: int = 4,
+    height: float = 1.35,
+    stack: int = 1,
+    share: tuple[Any, Any] = (True, "row"),
+    limits: tuple[float, float] | None = PERCENT,
+    legend: str = "",
+    scale: str = "",
+) -> Picture | None:
+    """A panel for each group under its name, that `paint(axes, group)` fills; None where there is no group.
+
+    `height` is a panel's, in inches. With `stack` 2, two panels stand one above the other for each group, `paint`
+    gets both, and `y` names each. `share` tells which panels have equal axes, across and upward; the latter have
+    `limits`, other than those of heat maps, whose colours `scale` names. The legend, at the `top` or the `side`,
+    has what is drawn with a label.
+    """
+    if not groups:
+        return None
+    columns = min(columns, len(groups))
+    figure, stacks = _panels(len(groups), columns, stack, height, share)
+    for axes, (title, group) in zip(stacks, groups.items(), strict=True):
+        paint(*axes, group)
+        axes[0].set_title(title)
+        if limits and not scale:
+            for ax in axes:
+                set_limits(ax, *limits)
+    figure.supxlabel(x)
+    if isinstance(y, str):
+        figure.supylabel(y)
+    else:
+        for axes in stacks[::columns]:
+            for ax, name in zip(axes, y, strict=True):
+                ax.set_ylabel(name)
+    if scale:
+        add_scale(figure, scale)
+    if legend:
+        add_legend(figure, legend)
+    return figure
+
+
+def _panels(
+    count: int, columns: int, stack: int, height: float, share: tuple[Any, Any]
+) -> tuple[Picture, list[tuple[Axes, ...]]]:
+    """So many stacks of panels, row by row."""
+    rows = stack * -(-count // columns)
+    figure = Picture(figsize=(WIDTH, rows * height + 0.4), layout="constrained")
+    grid = figure.subplots(rows, columns, sharex=share[0], sharey=share[1], squeeze=False)
+    stacks = [own for k in range(0, rows, stack) for own in zip(*grid[k : k + stack], strict=True)]
+    for unused in (ax for axes in stacks[count:] for ax in axes):
+        unused.remove()
+    for axes in stacks[:count][-columns:]:
+        # Above a hole in the last row, the panel that is then the lowest of its column shows its numbers.
+        axes[-1].tick_params(labelbottom=True)
+    return figure, stacks[:count]
+
+
+def add_legend(figure: Picture, place: str) -> None:
+    """Each label once, whatever panels it is in."""
+    found = [ax.get_legend_handles_labels() for ax in figure.axes]
+    entries = {label: handle for handles, labels in found for handle, label in zip(handles, labels, strict=True)}
+    columns = 1 if place == "side" else len(entries) if len("".join(entries)) < ONE_LINE else 2
+    figure.legend(list(entries.values()), list(entries), ncols=columns, **LEGENDS[place])
+
+
+def add_scale(figure: Picture, label: str) -> None:
+    """What the colours of all heat maps mean."""
+    maps = [found for ax in figure.axes for found in (*ax.images, *ax.collections)]
+    figure.colorbar(maps[0], ax=figure.axes, label=label, shrink=0.7, aspect=25, pad=0.02)
+
+
+# What is drawn in a panel --------------------------------------------------------------------------------------
+
+
+def draw_line(
+    axes: Axes, points: Points, colour: str = COLOURS[0], style: str = "-", *, width: float = LINE, **more: Any
+) -> None:
+    """Seeds as their mean, with a band from the lowest to the highest."""
+    mean, low, high = np.array([*points.values()]).reshape(-1, 3).T
+    look = {"color": colour, "linestyle": style, "linewidth": width, "markersize": width + 1.2, **more}
+    axes.plot(list(points), mean, **look)
+    if (low < high).any():
+        axes.fill_between(list(points), low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+def draw_training(axes: Axes, points: Points, *look: Any, **more: Any) -> None:
+    """Seeds by training step: 1k for a thousand, as there is room for few characters."""
+    draw_line(axes, points, *look, **more)
+    axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10], integer=True))
+    axes.xaxis.set_major_formatter(lambda step, _: f"{step / 1000:g}k" if step >= 1000 else f"{step:g}")
+
+
+def draw_bars(
+    axes: Axes, points: Points, colour: str, style: str = "", *, shift: float = 0, label: str = ""
+) -> None:
+    """Dots, each with a bar from the lowest to the highest; `shift` moves them aside, so that all can be seen."""
+    mean, low, high = np.array([*points.values()]).reshape(-1, 3).T
+    look = {"color": colour, "linestyle": style, "marker": "o", "markersize": 3, "linewidth": 1}
+    ends = np.maximum(0, [mean - low, high - mean])
+    axes.errorbar([x + shift for x in points], mean, yerr=ends, elinewidth=0.9, **look)
+    entry(axes, label, **look)
+
+
+def heat_map(
+    axes: Axes,
+    cells: Mapping[tuple[Any, Any], float],
+    rows: Sequence[Any],
+    columns: Sequence[Any],
+    *,
+    texts: Mapping[tuple[Any, Any], str] | None = None,
+    upward: bool = False,
+) -> None:
+    """Percentages by row and column, with texts in them; unknown ones are grey. The first row is at the top, or,
+    where rows count upward, at the bottom."""
+    grid = np.array([[cells.get((row, column), np.nan) for column in columns] for row in rows])
+    axes.set_facecolor(PALE)
+    axes.imshow(grid, cmap=BLUES, vmin=0, vmax=100, aspect="auto", origin="lower" if upward else "upper")
+    for ticks, names in ((axes.set_xticks, columns), (axes.set_yticks, rows)):
+        ticks(range(len(names)), [f"{name:g}" if isinstance(name, float) else str(name) for name in names])
+    for (row, column), text in (texts or {}).items():
+        if row in rows:
+            ink = "white" if cells[row, column] > 50 else "black"
+            place = columns.index(column), rows.index(row)
+            axes.text(*place, text, ha="center", va="center", fontsize=6, color=ink)
+
+
+def theory_line(axes: Axes, height: float, colour: str = GREY, label: str = "") -> None:
+    """Where theory says that a curve ends."""
+    axes.axhline(height, color=colour, linestyle=(0, (1, 1.5)), linewidth=1, zorder=1)
+    entry(axes, label, color=GREY, linestyle=":")
+
+
+def entry(axes: Axes, label: str, **look: Any) -> None:
+    """An entry of the legend alone."""
+    axes.plot([], [], label=label, **look)
+
+
+def ordered_colours(items: Collection[T]) -> dict[T, str]:
+    """Colours for an order, such as digits or lengths, from dark to light."""
+    scale = mpl.colormaps["viridis"]
+    return {item: to_hex(scale(0.9 * k / max(1, len(items) - 1))) for k, item in enumerate(items)}
+
+
+# Axes ----------------------------------------------------------------------------------------------------------
+
+
+def set_limits(axes: Axes, low: float, high: float) -> None:
+    axes.set_ylim(low, high)
+    if (low, high) == PERCENT:
+        axes.set_yticks([0, 50, 100])
+
+
+def length_axis(axes: Axes, view: RunView, *, shaded: bool = True) -> None:
+    """Every length tested, those of training shaded."""
+    lengths = [domain.length for domain in single_lengths(view)]
+    axes.set_xlim(min(lengths) - 0.6, max(lengths) + 0.6)
+    if len(lengths) < 12:
+        axes.set_xticks(lengths)
+    for part in view.train.parts if shaded else ():
+        axes.axvspan(part.length - 0.5, part.length + 0.5, color=PALE, linewidth=0, zorder=0)
+
+
+def far_axis(axes: Axes, view: RunView) -> None:
+    """Lengths on a logarithmic axis, those of training shaded."""
+    lengths = [domain.length for domain in single_lengths(view)]
+    named, first = far_apart(lengths), min(lengths) / 1.35
+    axes.set_xscale("log")
+    axes.set_xticks(lengths, [str(length) if length in named else "" for length in lengths])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlim(first, max(lengths) * 1.2)
+    axes.axvspan(first, view.train.length, color=PALE, linewidth=0, zorder=0)
+
+
+def far_apart(lengths: Sequence[int]) -> list[int]:
+    """From the longest down, those that are far enough from the one named before.
+
+    >>> far_apart([20, 30, 40, 50, 100])
+    [100, 50, 30, 20]
+    """
+    named = [lengths[-1]]
+    for length in reversed(lengths):
+        if named[-1] / length >= CLOSEST:
+            named.append(length)
+    return named

@@ -1,4 +1,4 @@
-"""Figures by length, after training: accuracy beside predictions, relative positions, and far beyond training."""
+"""Figures after training, most of them by length: beside predictions, relative positions, far beyond training."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from textwrap import fill
@@ -10,19 +10,22 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
+from lengthwise.recipes.recipe import mark
 from lengthwise.records.schema import TRUTH
+from lengthwise.records.verdicts import HOLDS
 from lengthwise.records.view import RunView
-from lengthwise.report.figures.style import (
+from lengthwise.report.figures import (
     BLACK,
     BLUES,
     COLOURS,
     GREY,
     LINE,
     add_scale,
-    draw,
     draw_bars,
+    draw_line,
     entry,
     far_axis,
+    heat_map,
     length_axis,
     ordered_colours,
     small_multiples,
@@ -41,7 +44,16 @@ from lengthwise.report.queries import (
     single_lengths,
     spread,
 )
-from lengthwise.report.recipe_tables import next_digit
+from lengthwise.report.recipe_tables import (
+    candidates,
+    ingredient,
+    leaderboard,
+    mark_tally,
+    modulus_words,
+    next_digit,
+    tasks,
+)
+from lengthwise.report.tables import short_percent
 from lengthwise.theory.accuracy import accuracy
 from lengthwise.theory.carries import digit_share
 from lengthwise.theory.encodings import layout_facts
@@ -57,6 +69,14 @@ KINDS = {
 """Of problems, and the names of their special sets."""
 NAME_WIDTH = 18
 """Characters of a line: the name of an encoding that is longer goes on below, and leaves the panels their room."""
+
+SHOWN_CANDIDATES = 3
+"""Of each encoding, so many of the best."""
+CONTRADICTED = {
+    True: ("contradicted: theory says it generalizes", "-"),
+    False: ("contradicted: theory says it fails, and how", "--"),
+}
+"""Theory's mark, and what a frame in this line style says."""
 
 MAP_SIDE = 2.55
 """Inches, of a map of both lengths."""
@@ -124,7 +144,7 @@ def sums_by_length(views: Sequence[RunView]) -> Figure | None:
             view, n, colour = seeds.first, seeds.first.train.length, colours[str(seeds.first.train)]
             label = f"trained on {view.train}, each seed"
             for run in seeds.each():
-                draw(axes, run.by_length(), colour, width=0.9, marker="o", label=label)
+                draw_line(axes, run.by_length(), colour, width=0.9, marker="o", label=label)
             longer = {domain.length: domain for domain in single_lengths(view) if domain.length > n}
             window = Hypothesis("windowed", n + 1)
             exact = [float(100 * accuracy(view.task, window, domain)) for domain in longer.values()]
@@ -141,7 +161,7 @@ def sums_by_chain(views: Sequence[RunView]) -> Figure | None:
 
     def paint(axes: Axes, seeds: Seeds) -> None:
         points, n = by_chain(seeds), seeds.first.train.length
-        draw(axes, points, marker="o", label="measured")
+        draw_line(axes, points, marker="o", label="measured")
         for name, window, colour, style in (
             ("windowed:n+1", n + 1, GREY, "--"),
             ("windowed:n", n, COLOURS[1], ":"),
@@ -205,7 +225,7 @@ def _by_encoding(views: Sequence[RunView], look: Callable[[RunView], tuple[str, 
 
     def paint(axes: Axes, runs: Seeds) -> None:
         for name, seeds in grouped(runs.views, lambda view: look(view)[0]).items():
-            draw(axes, seeds.by_length(), *look(seeds.first)[1:], marker="o", label=name)
+            draw_line(axes, seeds.by_length(), *look(seeds.first)[1:], marker="o", label=name)
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
 
     return small_multiples(grouped(views, encoding_name), paint, x="length tested", y=ACCURACY, legend="top")
@@ -215,6 +235,68 @@ def _encoding_and_domain(view: RunView) -> str:
     """And the order of writing, where it is not the usual one."""
     order = "" if layout_facts(view.layout).lowest_first else ", highest first"
     return f"{encoding_name(view)}, {view.train}{order}"
+
+
+def candidate_grid(views: Sequence[RunView]) -> Figure | None:
+    """A panel for each modulus: candidates by encodings, agreement on longer operands."""
+    found = {
+        name: {encoding: candidates(seeds) for encoding, seeds in grouped(runs.views, encoding_name).items()}
+        for name, runs in grouped(views, lambda view: f"modulo {modulus_words(view.task)}").items()
+    }
+
+    def paint(axes: Axes, columns: Mapping[str, Mapping[str, Point]]) -> None:
+        cells = {
+            (name, encoding): own.mean for encoding, points in columns.items() for name, own in points.items()
+        }
+        texts = {place: f"{value:.0f}" for place, value in cells.items()}
+        heat_map(axes, cells, _shown(columns), list(columns), texts=texts)
+        axes.set_xticks(range(len(columns)), list(columns), rotation=45, ha="right")
+
+    height = 0.7 + 0.17 * max((len(_shown(columns)) for columns in found.values()), default=0)
+    return small_multiples(found, paint, height=height, share=(False, False), scale="agreement (%)")
+
+
+def _shown(columns: Mapping[str, Mapping[str, Point]]) -> list[str]:
+    """The best of every encoding, and truth; those that agree most with any come first."""
+    best = {TRUTH, *(name for points in columns.values() for name in [*points][:SHOWN_CANDIDATES])}
+    highest = {name: max(points[name].mean for points in columns.values() if name in points) for name in best}
+    return sorted(best, key=lambda name: (-highest[name], name))
+
+
+def encodings_by_task(views: Sequence[RunView]) -> Figure | None:
+    """Left, what was trained on; right, the average over longer lengths, in brackets where theory says nothing,
+    framed where Table 1's mark holds in no seed: where some seed contradicts it, or none decides."""
+    board = leaderboard(views)
+    cells = {(label, task): cell for label, line in board.items() for task, cell in line.items()}
+    labels, columns = list(board), tasks(board)
+
+    def paint(axes: Axes, beyond: bool) -> None:
+        found = {place: cell.beyond() if beyond else cell.learned for place, cell in cells.items()}
+        values = {place: point.mean for place, point in found.items() if point}
+        silent = {place for place, cell in cells.items() if beyond and mark(cell.first) is None}
+        texts = {place: f"({value:.1f})" if place in silent else f"{value:.1f}" for place, value in values.items()}
+        heat_map(axes, values, labels, columns, texts=texts)
+        for (label, task), cell in cells.items():
+            if beyond and (frame := _frame(cell)):
+                corner = columns.index(task) - 0.46, labels.index(label) - 0.42
+                axes.add_patch(Rectangle(corner, 0.92, 0.84, fill=False, linewidth=1.3, **frame))
+        if silent:
+            entry(axes, "(in brackets: theory says nothing)", linestyle="")
+
+    panels = {"within training": False, "longer operands": True}
+    height = 1.1 + 0.2 * len(labels)
+    return small_multiples(panels, paint, height=height, share=(False, True), scale="accuracy (%)", legend="top")
+
+
+def _frame(cell: Seeds) -> dict[str, Any] | None:
+    """How a cell is framed whose mark holds in no seed."""
+    marked, verdict = mark(cell.first), mark_tally(cell)
+    if marked is None or verdict is None or HOLDS in verdict.words:
+        return None
+    if not verdict.refuted:
+        return {"edgecolor": GREY, "linestyle": ":", "label": "undecided in every seed"}
+    label, style = CONTRADICTED[marked]
+    return {"edgecolor": COLOURS[1], "linestyle": style, "label": label}
 
 
 # Far beyond training -------------------------------------------------------------------------------------------
@@ -230,7 +312,7 @@ def accuracy_far(views: Sequence[RunView]) -> Figure | None:
         for k, (name, seeds, kind) in enumerate(lines):
             # Each line is thinner than the one before it, which then shows around it where they coincide.
             width = LINE + 0.9 * (len(lines) - 1 - k)
-            draw(axes, seeds.by_length(special=KINDS[kind]), COLOURS[k], marker="o", width=width, label=name)
+            draw_line(axes, seeds.by_length(special=KINDS[kind]), COLOURS[k], marker="o", width=width, label=name)
             far_axis(axes, seeds.first)
 
     if len(groups) > 1:
@@ -266,6 +348,21 @@ def pair_map(views: Sequence[RunView]) -> Figure | None:
     return figure
 
 
+def ladder(views: Sequence[RunView]) -> Figure | None:
+    """Changes to a recipe by lengths: accuracy in the worst seed."""
+    rows = grouped(views, ingredient)
+    lows = {(name, n): own.low for name, seeds in rows.items() for n, own in seeds.by_length().items()}
+    lengths = sorted({n for _, n in lows})
+
+    def paint(axes: Axes, cells: Mapping[tuple[str, int], float]) -> None:
+        texts = {place: short_percent(value) for place, value in cells.items()}
+        heat_map(axes, cells, list(rows), lengths, texts=texts)
+
+    panels = {"right sums by number of digits, worst seed": lows} if lows else {}
+    height = 0.5 + 0.22 * len(rows)
+    return small_multiples(panels, paint, height=height, share=(False, False), scale="accuracy (%)")
+
+
 def first_wrong(views: Sequence[RunView]) -> Figure | None:
     """A panel for each encoding, a line for each length: in which tenth of the answer the first wrong digit is."""
     groups = having(grouped(views, encoding_name), "first_wrong_tenth")
@@ -290,8 +387,8 @@ def margin_by_length(views: Sequence[RunView]) -> Figure | None:
 
     def paint(axes: Axes, seeds: Seeds) -> None:
         theory_line(axes, 0)
-        draw(axes, seeds.by_length("margin_mean"), marker="o", label="mean")
-        draw(axes, seeds.by_length("margin_low"), COLOURS[1], marker="o", label="lowest tenth of answers")
+        draw_line(axes, seeds.by_length("margin_mean"), marker="o", label="mean")
+        draw_line(axes, seeds.by_length("margin_low"), COLOURS[1], marker="o", label="lowest tenth of answers")
         far_axis(axes, seeds.first)
 
     y = "smallest margin of an answer"
@@ -319,7 +416,7 @@ def attention_by_length(views: Sequence[RunView]) -> Figure | None:
                 width = 1 + 0.3 * (len(heads) - 1 - rank)
                 shares = run.by_length(kind, i=layer, j=head).items()
                 percents = {length: Point(*(100 * value for value in share)) for length, share in shares}
-                draw(axes, percents, COLOURS[rank], style, width=width, marker=marker)
+                draw_line(axes, percents, COLOURS[rank], style, width=width, marker=marker)
         for rank in range(len(heads)):
             entry(axes, HEADS[rank], color=COLOURS[rank])
         far_axis(axes, run.first)

@@ -1,6 +1,6 @@
-"""Figures through training: accuracy by length and by digit, digits explained and in order, and ways to train."""
+"""Figures through training: accuracy by length and by digit, digits explained and in order; and ways to train."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from statistics import StatisticsError, correlation
@@ -11,10 +11,13 @@ from matplotlib.ticker import MaxNLocator
 
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
+from lengthwise.recipes.recipe import THEORY
 from lengthwise.records.analysis import LEARNED, LearningOrder, Standstill, learning_order, standstills
 from lengthwise.records.schema import TRUTH
+from lengthwise.records.verdicts import GATE
 from lengthwise.records.view import RunView
-from lengthwise.report.figures.style import (
+from lengthwise.report.collection import group_by
+from lengthwise.report.figures import (
     BLACK,
     COLOURS,
     GREY,
@@ -23,6 +26,7 @@ from lengthwise.report.figures.style import (
     draw_bars,
     draw_training,
     entry,
+    heat_map,
     length_axis,
     ordered_colours,
     set_limits,
@@ -30,15 +34,18 @@ from lengthwise.report.figures.style import (
     theory_line,
 )
 from lengthwise.report.queries import (
+    DependenceCells,
     Point,
     Points,
     Seeds,
     by_training_set,
+    dependence_cells,
     grouped,
     having,
     row_label,
     single_lengths,
 )
+from lengthwise.report.recipe_tables import decay_and_dropout
 from lengthwise.theory.carries import digit_accuracy as exact_digit_accuracy
 from lengthwise.theory.carries import r2_ceiling
 from lengthwise.theory.plateaus import Plateau, plateaus
@@ -325,3 +332,61 @@ def packing(views: Sequence[RunView]) -> Figure | None:
     trained = next((str(seeds.first.train) for seeds in groups.values()), "")
     panels = {f"{trained}, by training step": True, "every length (grey: trained)": False} if groups else {}
     return small_multiples(panels, paint, y="accuracy (%)", height=1.8, share=(False, True), legend="top")
+
+
+def dependence(views: Sequence[RunView]) -> Figure | None:
+    """For each run: above, how often changing a digit of a changed a digit of the answer; below, exactly."""
+    runs = grouped(views, _task_and_domain).items()
+    groups = {name: (seeds.first, cells) for name, seeds in runs if (cells := dependence_cells(seeds))}
+
+    def paint(above: Axes, below: Axes, shown: tuple[RunView, DependenceCells]) -> None:
+        view, (measured, exact, _) = shown
+        # Up to the highest answer digit that ever changes.
+        rows = range(1, 1 + max(i for cells in (measured, exact) for (i, _), share in cells.items() if share))
+        columns = range(1, 1 + max(j for _, j in measured))
+        for axes, cells in ((above, measured), (below, exact)):
+            heat_map(axes, cells, rows, columns, upward=True)
+            _thin_ticks(axes)
+            # Digits stand as they are written, units to the right; a line parts the trained ones from the rest.
+            axes.invert_xaxis()
+            axes.axvline(view.train.length - 0.5, color=COLOURS[1], linestyle="--", linewidth=1.2)
+
+    x, y = "digit of a that is changed (1 = units)", ("measured:\nanswer digit", "exact:\nanswer digit")
+    return small_multiples(groups, paint, x=x, y=y, height=1.3, stack=2, share=(True, False), scale="changed (%)")
+
+
+def _thin_ticks(axes: Axes) -> None:
+    """Of six digits or more, every other one."""
+    for axis in (axes.xaxis, axes.yaxis):
+        ticks = axis.get_ticklocs()
+        if len(ticks) >= 6:
+            axis.set_ticks(ticks[::2], [f"{tick + 1:g}" for tick in ticks[::2]])
+
+
+def regularization(views: Sequence[RunView]) -> Figure | None:
+    """A grid for each task."""
+    return _regularized(grouped(views, _task_and_domain))
+
+
+def unseen_digits(views: Sequence[RunView]) -> Figure | None:
+    """A grid for each size of position embeddings."""
+    return _regularized(grouped(views, lambda view: f"positions of {view.config['model']['position_std']:g}"))
+
+
+def _regularized(groups: Mapping[str, Seeds]) -> Figure | None:
+    """Agreement with theory's function on lengths beyond training, by decay and dropout; a star marks what was not
+    learned."""
+
+    def paint(axes: Axes, runs: Seeds) -> None:
+        cells = {place: Seeds(tuple(own)) for place, own in group_by(runs.views, decay_and_dropout).items()}
+        found = {place: point.mean for place, seeds in cells.items() if (point := seeds.beyond(THEORY))}
+        missed = {place for place, seeds in cells.items() if not seeds.learned or seeds.learned.low < 100 * GATE}
+        texts = {place: f"{value:.1f}{'*' * (place in missed)}" for place, value in found.items()}
+        decays, dropouts = (sorted({place[k] for place in cells}) for k in (0, 1))
+        heat_map(axes, found, decays, dropouts, texts=texts, upward=True)
+
+    return small_multiples(groups, paint, x="dropout", y="weight decay", height=1.7, scale="agreement (%)")
+
+
+def _task_and_domain(view: RunView) -> str:
+    return f"{view.task} on {view.train}"

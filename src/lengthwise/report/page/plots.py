@@ -4,19 +4,18 @@ What they say is in plots.toml; how they look (colours of a light or dark page, 
 """
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
-from operator import attrgetter
 from typing import Any
 
 from jinja2 import Template
 
 from lengthwise.arithmetic import Domain
 from lengthwise.records.schema import TRUTH
-from lengthwise.records.verdicts import TOLERANCE, Measured, Verdict
+from lengthwise.records.verdicts import TOLERANCE
 from lengthwise.report.collection import Question, Setting, ShownRun, group_by
 from lengthwise.report.queries import (
     Cells,
@@ -46,9 +45,6 @@ FAILURES = {
 DIGIT_COLOURS = ("#C9E6F6", "#9BD0EE", "#6DBBE6", "#3F9FD2", "#1C87BE", "#0072B2", "#005C90")
 
 Trace = dict[str, Any]
-Pick = Callable[[Verdict], Measured | None]
-"""Which number of a verdict is shown."""
-RIGHT, AGREES = attrgetter("accuracy"), attrgetter("agreement")
 Curves = dict[str, dict[Domain, Point]]
 """What runs measured under a name, by test domain; without those they were not tested on."""
 
@@ -116,7 +112,7 @@ def length_plots(question: Question) -> list[Plot]:
 
 
 def accuracy_plot(question: Question) -> Plot:
-    curves = _curves(question, RIGHT)
+    curves = _curves(question, "accuracy")
     exact = {domain: row.accuracy for domain, row in question.predictions.items()}
     name, first = next(iter(curves.items()))
     texts = [f"{d} {percent_text(own.mean)} % (theory {percent(exact[d], EXACT)})" for d, own in first.items()]
@@ -127,7 +123,7 @@ def accuracy_plot(question: Question) -> Plot:
 
 
 def agreement_plot(question: Question) -> Plot:
-    curves, limit = _curves(question, AGREES), 100 * (1 - TOLERANCE)
+    curves, limit = _curves(question, "agreement"), 100 * (1 - TOLERANCE)
     words = worded("agreement", limit=f"{limit:g}", lowest=_lowest(curves))
     return _length_plot(question, curves, words, limit=limit)
 
@@ -136,22 +132,23 @@ def spread_plot(question: Question, setting: Setting) -> Plot | None:
     """Each run on its own, where there are several."""
     if len(setting.runs) < 2:
         return None
-    pick, what = (AGREES, "agreement") if question.predicted else (RIGHT, "accuracy")
-    curves = {f"seed {run.view.seed}: {run.label}": _by_domain([run], question, pick) for run in setting.runs}
+    what = "agreement" if question.predicted else "accuracy"
+    curves = {f"seed {run.view.seed}: {run.label}": _by_domain([run], question, what) for run in setting.runs}
     words = worded("spread", what=what, runs=len(setting.runs), lowest=_lowest(curves))
     # So that differences show; never less than one percentage point is shown.
     begin = min(99, *(own.low for points in curves.values() for own in points.values()))
     return _length_plot(question, curves, words, begin=begin)
 
 
-def _curves(question: Question, pick: Pick) -> Curves:
+def _curves(question: Question, what: str) -> Curves:
     prefix = "measured, " if len(question.settings) == 1 else ""
-    return {prefix + setting.label: _by_domain(setting.runs, question, pick) for setting in question.settings}
+    return {prefix + setting.label: _by_domain(setting.runs, question, what) for setting in question.settings}
 
 
-def _by_domain(runs: Sequence[ShownRun], question: Question, pick: Pick) -> dict[Domain, Point]:
+def _by_domain(runs: Sequence[ShownRun], question: Question, what: str) -> dict[Domain, Point]:
+    """The accuracy, or the agreement, that verdicts have."""
     rows = group_by((row for run in runs for row in run.verdicts), lambda row: row.prediction.domain)
-    found = {domain: list(filter(None, map(pick, rows.get(domain, ())))) for domain in question.domains}
+    found = {d: [own for row in rows.get(d, ()) if (own := getattr(row, what))] for d in question.domains}
     return {domain: point(measured) for domain, measured in found.items() if measured}
 
 

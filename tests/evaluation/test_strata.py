@@ -46,7 +46,7 @@ def computing(configs, hypotheses):
     layout = build_layout("padded", tasks[0], first.operand_width, first.answer_width)
     model = TheoryModel(layout, tasks, list(map(Hypothesis.parse, hypotheses)))
     names = [f"r{config.seed}" for config in configs]
-    return Stack(model, layout, find_encoding(first.encoding), configs, names)
+    return Stack.of(model, layout, find_encoding(first.encoding), configs, names)
 
 
 def assessed(stack, step=24):

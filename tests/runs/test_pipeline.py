@@ -31,7 +31,7 @@ def config_for(encoding, **changes):
 def impostor(config, hypothesis):
     layout = build_layout("padded", config.spec.task, config.operand_width, config.answer_width)
     model = TheoryModel(layout, [config.spec.task], [Hypothesis.parse(hypothesis)])
-    return Stack(model, layout, find_encoding(config.encoding), [config], [config.name])
+    return Stack.of(model, layout, find_encoding(config.encoding), [config], [config.name])
 
 
 def judged(config, stack, folder):
@@ -98,7 +98,7 @@ def test_members_of_a_stack_are_judged_each_by_its_own_theory():
     layout = build_layout("padded", configs[0].spec.task, 6, 12)
     tasks = [config.spec.task for config in configs]
     model = TheoryModel(layout, tasks, [Hypothesis.parse("truncated:2"), TRUTH])
-    stack = Stack(model, layout, find_encoding("learned"), configs, ["sum", "product"])
+    stack = Stack.of(model, layout, find_encoding("learned"), configs, ["sum", "product"])
     records = Assessment(stack)([3, 3], detail=False)
     assert {(r.run, r.seed, r.task, r.step) for r in records} == {
         ("sum", 0, "add", 3),
@@ -135,7 +135,7 @@ def test_denominators_are_fixed(tmp_path):
 
     stack = replace(stack, model=Nonsense(stack.layout, stack.model.tasks))
     forced = Assessment(stack)([0], detail=True)
-    decoded = list(measure_decoded(stack, stack.members([0]), domain_rows(stack)))
+    decoded = list(measure_decoded(stack, domain_rows(stack)))
     for records in (forced, decoded):
         exact = {r.domain: (r.correct, r.total) for r in records if (r.metric, r.reference) == ("exact", "truth")}
         assert exact == {
@@ -156,10 +156,6 @@ def test_a_row_of_given_pairs(pairs, hypothesis):
     a, b = (from_ints(numbers, 6, 3)[None] for numbers in zip(*pairs, strict=True))
     row = given_row(stack, Problems("mine.txt", a, b, "given"))
     assert [str(h) for h in row.hypotheses] == [hypothesis]
-    (record,) = [
-        r
-        for r in measure_decoded(stack, stack.members([0]), [row])
-        if (r.metric, r.selection) == ("exact", "given")
-    ]
+    (record,) = [r for r in measure_decoded(stack, [row]) if (r.metric, r.selection) == ("exact", "given")]
     task, kept = config.spec.task, Hypothesis.parse(hypothesis)
     assert record.correct == sum(kept(task, x, y) == x + y for x, y in pairs)

@@ -13,6 +13,7 @@ from lengthwise.errors import InputError
 from lengthwise.evaluation.problems import Drawing, Member, Subject
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import find_encoding
+from lengthwise.model.positions.encoding import Encoding
 from lengthwise.model.single import Single
 from lengthwise.runs.config import RunConfig
 from lengthwise.runs.machine import FLOAT, SMALLER_MODEL, parameter_count, refuse_beyond, training_memory
@@ -33,8 +34,16 @@ class Stack(Subject):
     """Runs that train and are measured as one program. Their configs differ in what `stack_key` leaves out."""
 
     model: GPT
-    configs: Sequence[RunConfig]
-    names: Sequence[str]
+    configs: Sequence[RunConfig] = ()
+
+    @classmethod
+    def of(
+        cls, model: GPT, layout: Layout, encoding: Encoding, configs: Sequence[RunConfig], names: Sequence[str]
+    ) -> "Stack":
+        """Before training."""
+        runs = zip(names, configs, strict=True)
+        members = [Member(name, c.seed, c.spec.task, c.spec.train, data=c.data) for name, c in runs]
+        return cls(model, layout, encoding, members, configs)
 
     @property
     def config(self) -> RunConfig:
@@ -45,21 +54,13 @@ class Stack(Subject):
     def device(self) -> torch.device:
         return self.model.device
 
-    def members(self, steps: Sequence[int]) -> list[Member]:
-        """Whom records are about, each after its number of steps."""
-        per_row = problems_per_row(training_layout(self.config, self.layout), self.config.data)
-        return [
-            Member(
-                run=name,
-                seed=config.seed,
-                task=config.spec.task,
-                train=config.spec.train,
-                step=step,
-                draws=step * config.training.batch * per_row,
-                data=config.data,
-            )
-            for name, config, step in zip(self.names, self.configs, steps, strict=True)
-        ]
+    def after(self, steps: Sequence[int]) -> "Stack":
+        """The same once each member has been trained for its number of steps."""
+        rows = self.config.training.batch * problems_per_row(
+            training_layout(self.config, self.layout), self.config.data
+        )
+        members = zip(self.members, steps, strict=True)
+        return replace(self, members=[replace(one, step=step, draws=step * rows) for one, step in members])
 
     def drawing(self, count: int) -> Drawing:
         """How `count` test problems are drawn for each of them."""
@@ -92,7 +93,7 @@ def build(
     model.encoding.check(needed)
     names = [config.name for config in configs] if names is None else names
     log.info("%s: %d x %s parameters on %s", names[0], len(configs), f"{model.parameter_count():,}", device)
-    stack = Stack(model.to(device), layout, model.encoding, configs, names)
+    stack = Stack.of(model.to(device), layout, model.encoding, configs, names)
     if module is None:
         return stack
     if first.evaluation.anatomy is not None:

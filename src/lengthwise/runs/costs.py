@@ -148,9 +148,10 @@ def bench(
         rates.append(_training_rate(configs[:size], device, ceilings, seconds))
     stack = build([config], device)
     watch(total - 3, total)
-    interim, _ = _evaluation(stack, detail=False)
+    interim = _evaluation_seconds(stack, detail=False)
     watch(total - 2, total)
-    evaluation, problems = _evaluation(stack, detail=True)
+    evaluation = _evaluation_seconds(stack, detail=True)
+    problems = sum(row.problems.a.shape[1] for row in domain_rows(stack))
     watch(total - 1, total)
     data = training_data(stack, DRAWN)
     drawing = _seconds_each(lambda: data(0), device, seconds / 3, at_once=TIMED)
@@ -257,9 +258,8 @@ def _training_rate(
     }
 
 
-def _evaluation(stack: Stack, *, detail: bool) -> tuple[float, int]:
-    """Seconds for an evaluation, the second time, and how many problems it scores."""
+def _evaluation_seconds(stack: Stack, *, detail: bool) -> float:
+    """For an evaluation, the second time."""
     assess = Assessment(stack)
     stack.model.eval()
-    scored = sum(row.problems.a.shape[1] for row in domain_rows(stack, interim=not detail))
-    return _seconds_each(lambda: assess([0], detail=detail), stack.device), scored
+    return _seconds_each(lambda: assess([0], detail=detail), stack.device)

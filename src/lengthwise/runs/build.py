@@ -29,6 +29,37 @@ from lengthwise.training.trainer import Dropout, PlainSteps, Steps
 log = logging.getLogger(__name__)
 
 
+class Form:
+    """How the problems of a run are written, in evaluation and in training, and which positions this takes."""
+
+    def __init__(self, config: RunConfig) -> None:
+        spec, encoding = config.spec, find_encoding(config.encoding)
+        self.layout = build_layout(spec.layout, spec.task, config.operand_width, config.answer_width)
+        self.training = self.layout
+        if not self.layout.fixed_width:  # there training has no room for more than is trained on
+            self.training = build_layout(spec.layout, spec.task, *_training_widths(config))
+        self.row_tokens = row_length(self.training, config.data)
+        """Of a row of training, padding included."""
+        self.training_positions = encoding.needs(self.row_tokens, _widest(self.training))
+        self.positions = encoding.needs(max(self.layout.length, self.row_tokens), _widest(self.layout))
+        """Those that the longest sequence takes up, in evaluation or in training."""
+        self.position_rows = config.model.context or encoding.default_rows(self.positions)
+        """How many there are: as configured, or what the encoding takes by default."""
+
+
+def _widest(layout: Layout) -> int:
+    return max(layout.operand_width, layout.answer_width)
+
+
+def _training_widths(config: RunConfig) -> tuple[int, int]:
+    """Digits of the longest operand and answer of training."""
+    domain, task = config.spec.train, config.spec.task
+    if layout_facts(config.spec.layout).levels_answers:
+        # As wide as evaluation writes them, also where one operand is short throughout training.
+        return domain.length, min(task.answer_digits(domain.length), config.answer_width)
+    return domain.length, domain.answer_digits(task)
+
+
 @dataclass(frozen=True)
 class Stack(Subject):
     """Runs that train and are measured as one program. Their configs differ in what `stack_key` leaves out."""
@@ -56,11 +87,9 @@ class Stack(Subject):
 
     def after(self, steps: Sequence[int]) -> "Stack":
         """The same once each member has been trained for its number of steps."""
-        rows = self.config.training.batch * problems_per_row(
-            training_layout(self.config, self.layout), self.config.data
-        )
+        draws = self.config.training.batch * problems_per_row(Form(self.config).training, self.config.data)
         members = zip(self.members, steps, strict=True)
-        return replace(self, members=[replace(one, step=step, draws=step * rows) for one, step in members])
+        return replace(self, members=[replace(one, step=step, draws=step * draws) for one, step in members])
 
     def drawing(self, count: int) -> Drawing:
         """How `count` test problems are drawn for each of them."""
@@ -82,15 +111,14 @@ def build(
 ) -> Stack:
     """A stack with fresh weights; runs are called as their configs are unless they have other names. A `module` of
     one's own takes the place of the config's model."""
-    first = configs[0]
+    first, form = configs[0], Form(configs[0])
     assert all(stack_key(config) == stack_key(first) for config in configs), "members of a stack differ"
-    layout = evaluation_layout(first)
-    needed, rows = positions(first, layout)
-    weights = FLOAT * parameter_count(first.model, len(layout.vocabulary), rows)
+    layout, vocabulary = form.layout, len(form.layout.vocabulary)
+    weights = FLOAT * parameter_count(first.model, vocabulary, form.position_rows)
     refuse_beyond({SMALLER_MODEL: len(configs) * weights}, device, len(configs))
     seeds = [derive(config.seed, "initialisation") for config in configs]
-    model = GPT(first.model, first.encoding, len(layout.vocabulary), rows, seeds)
-    model.encoding.check(needed)
+    model = GPT(first.model, first.encoding, vocabulary, form.position_rows, seeds)
+    model.encoding.check(form.positions)
     names = [config.name for config in configs] if names is None else names
     log.info("%s: %d x %s parameters on %s", names[0], len(configs), f"{model.parameter_count():,}", device)
     stack = Stack.of(model.to(device), layout, model.encoding, configs, names)
@@ -98,7 +126,7 @@ def build(
         return stack
     if first.evaluation.anatomy is not None:
         raise InputError("evaluation.anatomy looks into attention, which a module of one's own does not show")
-    return replace(stack, model=as_gpt(Single(module(len(layout.vocabulary), layout.length)).to(device)))
+    return replace(stack, model=as_gpt(Single(module(vocabulary, layout.length)).to(device)))
 
 
 def as_gpt(model: Single) -> GPT:
@@ -108,11 +136,9 @@ def as_gpt(model: Single) -> GPT:
 
 def check_memory(configs: Sequence[RunConfig], device: torch.device) -> None:
     """Refuse to train what cannot fit, before anything is built."""
-    first = configs[0]
-    layout = evaluation_layout(first)
-    parameters = parameter_count(first.model, len(layout.vocabulary), positions(first, layout)[1])
-    tokens = row_length(training_layout(first, layout), first.data)
-    refuse_beyond(training_memory(first, parameters, tokens, len(configs), device), device, len(configs))
+    first, form = configs[0], Form(configs[0])
+    parameters = parameter_count(first.model, len(form.layout.vocabulary), form.position_rows)
+    refuse_beyond(training_memory(first, parameters, form.row_tokens, len(configs), device), device, len(configs))
 
 
 def training_steps(stack: Stack, *, plain: bool = False) -> Steps:
@@ -130,18 +156,16 @@ def training_steps(stack: Stack, *, plain: bool = False) -> Steps:
 
 
 def training_data(stack: Stack, rows: int) -> TrainingData:
-    config = stack.config
-    layout = training_layout(config, stack.layout)
-    _, there = positions(config, stack.layout)
-    needed = _positions_of(config, layout, row_length(layout, config.data))
+    config, form = stack.config, Form(stack.config)
+    offsets = stack.encoding.offsets(form.position_rows, form.training_positions) if config.data.offsets else 1
     return TrainingData(
         [Stream(c.seed, c.spec.train) for c in stack.configs],
         [c.spec.task for c in stack.configs],
-        layout,
+        form.training,
         stack.encoding,
         config=config.data,
         batch=rows,
-        offsets=stack.encoding.offsets(there, needed) if config.data.offsets else 1,
+        offsets=offsets,
         device=stack.device,
     )
 
@@ -161,41 +185,7 @@ def sample_counts(fixed: FixedSet) -> dict[str, tuple[int, int]]:
 
 def tokens_per_step(stack: Stack) -> int:
     """Of one member, padding included."""
-    config = stack.config
-    return config.training.batch * row_length(training_layout(config, stack.layout), config.data)
-
-
-def evaluation_layout(config: RunConfig) -> Layout:
-    return build_layout(config.spec.layout, config.spec.task, config.operand_width, config.answer_width)
-
-
-def training_layout(config: RunConfig, layout: Layout) -> Layout:
-    """A layout whose problems differ in length has no room in training for more than is trained on."""
-    if layout.fixed_width:
-        return layout
-    return build_layout(config.spec.layout, config.spec.task, *_training_widths(config))
-
-
-def _training_widths(config: RunConfig) -> tuple[int, int]:
-    """Digits of the longest operand and answer of training."""
-    domain, task = config.spec.train, config.spec.task
-    if layout_facts(config.spec.layout).levels_answers:
-        # As wide as evaluation writes them, also where one operand is short throughout training.
-        return domain.length, min(task.answer_digits(domain.length), config.answer_width)
-    return domain.length, domain.answer_digits(task)
-
-
-def positions(config: RunConfig, layout: Layout) -> tuple[int, int]:
-    """How many positions the longest sequence takes up, in evaluation or in training, and how many there are: as
-    configured, or what the encoding takes by default."""
-    longest = max(layout.length, row_length(training_layout(config, layout), config.data))
-    needed = _positions_of(config, layout, longest)
-    return needed, config.model.context or find_encoding(config.encoding).default_rows(needed)
-
-
-def _positions_of(config: RunConfig, layout: Layout, tokens: int) -> int:
-    digits = max(layout.operand_width, layout.answer_width)
-    return find_encoding(config.encoding).needs(tokens, digits)
+    return stack.config.training.batch * Form(stack.config).row_tokens
 
 
 def stack_key(config: RunConfig) -> str:

@@ -16,13 +16,13 @@ from torch import Tensor
 from lengthwise.model.gpt import GPT
 from lengthwise.progress import Watch, duration, unwatched
 from lengthwise.runs.build import (
+    Form,
     Stack,
     build,
     check_memory,
     fixed_set,
     sample_counts,
     training_data,
-    training_layout,
     training_steps,
 )
 from lengthwise.runs.config import RunConfig
@@ -67,7 +67,7 @@ def costs(config: RunConfig, device: str) -> dict[str, Any]:
         fixed = fixed_set(config)
         return {
             "parameters": stack.model.parameter_count(),
-            "tokens_per_problem": training_layout(config, stack.layout).length,
+            "tokens_per_problem": Form(config).training.length,
             "state_bytes": _bytes(stack.model.parameters()) + _bytes(state.values()),
             "activation_bytes": _activation_bytes(stack.model, steps),
             "seconds_per_step": _seconds_each(lambda: steps.take(0, [0.0]), stack.device, at_once=TIMED),

@@ -9,15 +9,13 @@ from fakes import PerfectModel, TheoryModel, tiny_config
 
 from lengthwise.evaluation.measure import measure_decoded
 from lengthwise.evaluation.problems import Problems
-from lengthwise.model.positions import find_encoding
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.verdicts import verdicts
 from lengthwise.records.view import RunView
-from lengthwise.runs.build import Stack, build
+from lengthwise.runs.build import build
 from lengthwise.runs.evaluate import Assessment, domain_rows, given_row
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.digits import from_ints
-from lengthwise.tokens.layouts import build_layout
 
 CPU = torch.device("cpu")
 ENUMERATED, SAMPLED = ("D1", "D2", "D3", "D4"), ("D5", "D6")
@@ -29,9 +27,8 @@ def config_for(encoding, **changes):
 
 
 def impostor(config, hypothesis):
-    layout = build_layout("padded", config.spec.task, config.operand_width, config.answer_width)
-    model = TheoryModel(layout, [config.spec.task], [Hypothesis.parse(hypothesis)])
-    return Stack.of(model, layout, find_encoding(config.encoding), [config], [config.name])
+    stack = build([config], CPU)
+    return replace(stack, model=TheoryModel(stack.layout, [config.spec.task], [Hypothesis.parse(hypothesis)]))
 
 
 def judged(config, stack, folder):
@@ -95,10 +92,9 @@ def test_members_of_a_stack_are_judged_each_by_its_own_theory():
     """Addition cut to two digits beside a perfect multiplication modulo 9, which those digits decide."""
     wide = {"answer_width": 12, "operand_width": 6}
     configs = [config_for("learned", task=task, data=wide, seed=k) for k, task in enumerate(("add", "mul%9"))]
-    layout = build_layout("padded", configs[0].spec.task, 6, 12)
+    stack = build(configs, CPU, ["sum", "product"])
     tasks = [config.spec.task for config in configs]
-    model = TheoryModel(layout, tasks, [Hypothesis.parse("truncated:2"), TRUTH])
-    stack = Stack.of(model, layout, find_encoding("learned"), configs, ["sum", "product"])
+    stack = replace(stack, model=TheoryModel(stack.layout, tasks, [Hypothesis.parse("truncated:2"), TRUTH]))
     records = Assessment(stack)([3, 3], detail=False)
     assert {(r.run, r.seed, r.task, r.step) for r in records} == {
         ("sum", 0, "add", 3),

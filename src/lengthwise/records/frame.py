@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from lengthwise.errors import InputError
 from lengthwise.records.files import replace_file
-from lengthwise.records.packed import PackedRun
+from lengthwise.records.folder import PackedRun
 from lengthwise.records.schema import TRAIN_LOSS, Record
 from lengthwise.records.view import RunView
 

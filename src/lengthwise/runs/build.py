@@ -13,7 +13,6 @@ from lengthwise.errors import InputError
 from lengthwise.evaluation.problems import Drawing, Member, Subject
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import find_encoding
-from lengthwise.model.positions.encoding import Encoding
 from lengthwise.model.single import Single
 from lengthwise.runs.config import RunConfig
 from lengthwise.runs.machine import FLOAT, SMALLER_MODEL, parameter_count, refuse_beyond, training_memory
@@ -67,15 +66,6 @@ class Stack(Subject):
     model: GPT
     configs: Sequence[RunConfig] = ()
 
-    @classmethod
-    def of(
-        cls, model: GPT, layout: Layout, encoding: Encoding, configs: Sequence[RunConfig], names: Sequence[str]
-    ) -> "Stack":
-        """Before training."""
-        runs = zip(names, configs, strict=True)
-        members = [Member(name, c.seed, c.spec.task, c.spec.train, data=c.data) for name, c in runs]
-        return cls(model, layout, encoding, members, configs)
-
     @property
     def config(self) -> RunConfig:
         """For what all of them have in common."""
@@ -121,7 +111,9 @@ def build(
     model.encoding.check(form.positions)
     names = [config.name for config in configs] if names is None else names
     log.info("%s: %d x %s parameters on %s", names[0], len(configs), f"{model.parameter_count():,}", device)
-    stack = Stack.of(model.to(device), layout, model.encoding, configs, names)
+    runs = zip(names, configs, strict=True)
+    members = [Member(name, c.seed, c.spec.task, c.spec.train, data=c.data) for name, c in runs]
+    stack = Stack(model.to(device), layout, model.encoding, members, configs)
     if module is None:
         return stack
     if first.evaluation.anatomy is not None:

@@ -155,16 +155,19 @@ def stacks(jobs: Sequence[Job]) -> list[list[Job]]:
 
 @contextmanager
 def failures_recorded(jobs: Sequence[Job]) -> Iterator[None]:
-    """A run that cannot go on says so, and why, in its folder too."""
+    """A run that cannot go on says so in its folder too."""
     try:
         yield
     except InputError as error:
-        for job in jobs:
-            if job.folder.path.exists():
-                # On a full disk this cannot be written either; then the run is interrupted.
-                with suppress(InputError):
-                    job.folder.set_status("failed", reason=str(error))
+        record_failure(jobs, str(error))
         raise
+
+
+def record_failure(jobs: Sequence[Job], reason: str) -> None:
+    for job in jobs:
+        if job.folder.path.exists():
+            with suppress(InputError):  # on a full disk this cannot be written either; then it is interrupted
+                job.folder.set_status("failed", reason=reason)
 
 
 @contextmanager

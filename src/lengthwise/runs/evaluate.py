@@ -239,8 +239,11 @@ def evaluate(
 
 def _drawn_otherwise(run: Run, problems: int | None, seed: int | None) -> Run:
     """The same model after training, asked this many problems, drawn by this seed."""
-    asked = {} if problems is None else {"evaluation": {"problems": problems}}
-    config = run.config.changed(**asked, **({} if seed is None else {"seed": seed}))
+    config = run.config
+    if problems is not None:
+        config = config.changed(evaluation={"problems": problems})
+    if seed is not None:
+        config = config.changed(seed=seed)
     return replace(run, config=config, stack=replace(run.stack.after([run.step]), configs=[config]))
 
 

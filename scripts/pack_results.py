@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from lengthwise.errors import InputError
-from lengthwise.records.packed import pack, unpack
+from lengthwise.records.folder import pack, unpack
 
 RESULTS = Path(__file__).parent.parent / "results"
 

@@ -98,7 +98,7 @@ class Outcome(NamedTuple):
 def make_template(folder: Path) -> Path:
     """A good run, the same packed and exported, what bench measured, and things that are no regular file."""
     from lengthwise.records.files import write_json
-    from lengthwise.records.packed import pack
+    from lengthwise.records.folder import pack
 
     folder.mkdir(parents=True)
     measured = io.StringIO()

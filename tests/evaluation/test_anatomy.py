@@ -118,7 +118,7 @@ def test_every_applied_layer_is_told():
 def test_records():
     stack = untrained("coupled", "reversed")
     rows = few_rows(stack, 12)
-    records = list(measure_anatomy(stack, stack.members([5, 5]), rows))
+    records = list(measure_anatomy(stack.after([5, 5]), rows))
     for name in NAMES:
         for row in rows:
             own = {r.metric: r for r in records if (r.run, r.domain) == (name, row.problems.name)}
@@ -135,7 +135,5 @@ def test_right_answers_have_no_first_wrong_digit():
     (row,) = few_rows(stack, 12)[-1:]
     found = dissect(stack, *problems(stack))
     right = replace(found, first_wrong=torch.zeros_like(found.first_wrong))
-    metrics = {
-        r.metric for r in anatomy._records(anatomy.row_makers(stack.members([5, 5]), row.problems)[0], right, 0)
-    }
+    metrics = {r.metric for r in anatomy._records(anatomy.row_makers(stack.members, row.problems)[0], right, 0)}
     assert not [metric for metric in metrics if "wrong" in metric]

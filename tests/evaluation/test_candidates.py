@@ -24,19 +24,17 @@ D3 = Domain.parse("D3", 3)
 PAIRS = [(a, b) for a, b in product(range(27), repeat=2) if max(a, b) >= 9]
 
 
-def member(task):
-    return Member("r", 0, task, Domain.parse("D1", task.base), draws=0)
-
-
-def subject(layout, model):
-    return Subject(model, layout, find_encoding("learned"))
+def asked(model):
+    (task,) = model.tasks
+    member = Member("r", 0, task, Domain.parse("D1", task.base), draws=0)
+    return Subject(model, model.layout, find_encoding("learned"), [member])
 
 
 DRAWING = Drawing([0], 3, 3, 50, CPU)
 
 
-def row(task, layout, predicted):
-    return Row.of(problems_of(D3, DRAWING), [task], [predicted], layout.answer_width)
+def row(subject, predicted):
+    return Row.of(subject, problems_of(D3, DRAWING), [predicted])
 
 
 NAMES = ("truth", "truncated:2", "windowed:1", "windowed:2", "leading:2", "folded:1", "folded:2")
@@ -48,11 +46,8 @@ def test_agreement_with_candidates_is_what_integers_say(text, computed):
     """A model that computes one of them, held against all."""
     task, own, hypotheses = Task.parse(text, 3), Hypothesis.parse(computed), list(map(Hypothesis.parse, NAMES))
     layout = build_layout("padded", task, 3)
-    model = TheoryModel(layout, [task], [own])
-    predicted = Hypothesis.parse("truncated:2")
-    records = list(
-        measure_candidates(subject(layout, model), [member(task)], [row(task, layout, predicted)], hypotheses)
-    )
+    subject = asked(TheoryModel(layout, [task], [own]))
+    records = list(measure_candidates(subject, [row(subject, Hypothesis.parse("truncated:2"))], hypotheses))
     found = {(r.reference, r.metric): (r.correct, r.total) for r in records}
     assert {name for name, _ in found} == {*NAMES} - {"truth", "truncated:2"}, "those are measured anyway"
     for hypothesis in hypotheses:
@@ -63,9 +58,9 @@ def test_agreement_with_candidates_is_what_integers_say(text, computed):
 
 def test_candidates_by_carry_chain():
     task, window = Task.parse("add", 3), Hypothesis.parse("windowed:2")
-    layout = build_layout("aligned", task, 3)
-    strata = chain_strata([row(task, layout, Hypothesis.parse("windowed:3"))], DRAWING, [window])
-    records = list(measure_strata(subject(layout, PerfectModel(layout, [task])), [member(task)], strata))
+    subject = asked(PerfectModel(build_layout("aligned", task, 3), [task]))
+    strata = chain_strata([row(subject, Hypothesis.parse("windowed:3"))], DRAWING, [window])
+    records = list(measure_strata(subject, strata))
     found = {(r.metric, r.reference): r.correct for r in records}
     for chain in range(4):
         own = [pair for pair in PAIRS if longest_chain(*pair, 3) == chain]
@@ -111,9 +106,8 @@ def third_carry(a, b):
 def test_steps_are_counted_one_by_one(kind, metric, zero):
     task = Task.parse("mul", 3)
     layout = build_layout("scratchpad", task, 3)
-    records = list(
-        measure_steps(subject(layout, Forgetful(layout, [task], kind)), [member(task)], [row(task, layout, TRUTH)])
-    )
+    subject = asked(Forgetful(layout, [task], kind))
+    records = list(measure_steps(subject, [row(subject, TRUTH)]))
     found = {r.metric: (r.correct, r.total) for r in records}
     right = {name: len(PAIRS) for name in ("steps:sums", "steps:carries", "steps:answer")}
     right[metric] = sum(zero(a, b) for a, b in PAIRS)

@@ -1,5 +1,6 @@
 """R2 of digits and dependence by intervention, on models whose function is known."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -44,10 +45,11 @@ class OnDigits(TheoryModel):
         return reference_answers(tasks, hypotheses, a[None], b[None], self.layout.answer_width)[0]
 
 
-def computing(hypotheses, task, width, answer_width):
-    layout = build_layout("padded", task, width, answer_width)
+def computing(hypotheses, members, width, answer_width):
+    layout = build_layout("padded", members[0].task, width, answer_width)
     functions = list(map(Hypothesis.parse, hypotheses))
-    return Subject(OnDigits(layout, [task] * len(functions), functions), layout, find_encoding("learned"))
+    model = OnDigits(layout, [member.task for member in members], functions)
+    return Subject(model, layout, find_encoding("learned"), members)
 
 
 def drawing(members, width, count):
@@ -55,8 +57,8 @@ def drawing(members, width, count):
 
 
 def r2_of(members, hypotheses, width, answer_width, count):
-    subject = computing(hypotheses, members[0].task, width, answer_width)
-    return list(measure_dynamics(subject, members, drawing(members, width, count)))
+    subject = computing(hypotheses, members, width, answer_width)
+    return list(measure_dynamics(subject, drawing(members, width, count)))
 
 
 def r2_by_run(records):
@@ -151,11 +153,8 @@ def test_measured_shares_are_those_of_theory(task, hypothesis):
     base, length, count, width = 3, 4, 4_000, 6
     one = member(task, train="D2", base=base)
     answer_width = one.task.answer_digits(width)
-    records = list(
-        measure_dependence(
-            computing([hypothesis], one.task, width, answer_width), [one], drawing([one], width, count), length
-        )
-    )
+    subject = computing([hypothesis], [one], width, answer_width)
+    records = list(measure_dependence(subject, drawing([one], width, count), length))
     assert len(records) == answer_width * length
     assert {(r.domain, r.mode, r.total, r.selection) for r in records} == {
         ("digits:4", "decoded", count, "sampled")
@@ -193,12 +192,10 @@ class LocalModel(OnDigits):
 @pytest.mark.parametrize("domain", ["D2", "D5", "B6"])
 def test_a_changed_digit_tells_the_local_rule_from_the_operands(base, domain):
     one = member(train="D2", base=base)
-    subject = computing(["truth"], one.task, 6, 7)
-    local = Subject(
-        LocalModel(subject.layout, [one.task], [Hypothesis.parse("truth")]), subject.layout, subject.encoding
-    )
+    subject = computing(["truth"], [one], 6, 7)
+    local = replace(subject, model=LocalModel(subject.layout, [one.task], [Hypothesis.parse("truth")]))
     for asked, follows in ((subject, "truth"), (local, "local")):
-        records = list(measure_changed(asked, [one], drawing([one], 6, 300), Domain.parse(domain, base)))
+        records = list(measure_changed(asked, drawing([one], 6, 300), Domain.parse(domain, base)))
         assert [(r.metric, r.reference, r.domain) for r in records] == [
             ("after_change", "local", domain),
             ("after_change", "truth", domain),

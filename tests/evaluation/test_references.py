@@ -68,15 +68,16 @@ def counts(task, hypothesis, domain, model=None):
     """Records of a whole domain, with a model that computes the hypothesis unless told."""
     layout = build_layout("padded", task, domain.length)
     drawing = problems.Drawing([0], domain.length, task.base, 50, CPU)
-    row = Row.of(problems.test_problems(domain, drawing), [task], [hypothesis], layout.answer_width)
-    assert row.problems.selection == "enumerated"
     member = Member("r", 0, task, Domain.parse("D1", task.base), draws=0)
     subject = Subject(
         TheoryModel(layout, [task], [hypothesis]) if model is None else model(layout, [task]),
         layout,
         find_encoding("learned"),
+        [member],
     )
-    records = measure(subject, [member], [row], detail=False)
+    row = Row.of(subject, problems.test_problems(domain, drawing), [hypothesis])
+    assert row.problems.selection == "enumerated"
+    records = measure(subject, [row], detail=False)
     return {(r.reference, r.metric): Fraction(r.correct, r.total) for r in records if r.correct is not None}
 
 

@@ -112,14 +112,14 @@ def test_chunks_do_not_matter(stack_and_steps, monkeypatch):
 def test_records_of_both_modes_agree(stack_and_steps):
     stack, _ = stack_and_steps
     forced = Assessment(stack)([3, 3], detail=False)
-    decoded = list(measure_decoded(stack, stack.members([3, 3]), domain_rows(stack)))
+    decoded = list(measure_decoded(stack.after([3, 3]), domain_rows(stack)))
     by_mode = [
         {(r.run, r.domain): r.correct for r in records if (r.metric, r.reference) == ("exact", "truth")}
         for records in (forced, decoded)
     ]
     assert by_mode[0] == by_mode[1] and len(by_mode[0]) == 8
     assert {r.mode for r in forced} == {"forced"} and {r.mode for r in decoded} == {"decoded"}
-    for run in stack.names:
+    for run in [member.run for member in stack.members]:
         for domain in ("D1", "D2", "D3", "D4"):
             own = [r for r in decoded if (r.run, r.domain) == (run, domain)]
             assert sum(r.correct for r in own) == own[0].total, "every answer is right or fails in one way"
@@ -127,9 +127,9 @@ def test_records_of_both_modes_agree(stack_and_steps):
 
 def test_rows_put_together_are_scored_as_each_alone(stack_and_steps):
     stack, _ = stack_and_steps
-    members, rows = stack.members([3, 3]), domain_rows(stack)
-    together = measure(stack, members, rows, detail=True)
-    alone = [r for row in rows for r in measure(stack, members, [row], detail=True)]
+    stack, rows = stack.after([3, 3]), domain_rows(stack)
+    together = measure(stack, rows, detail=True)
+    alone = [r for row in rows for r in measure(stack, [row], detail=True)]
     assert [r.model_copy(update={"value": None}) for r in together] == [
         r.model_copy(update={"value": None}) for r in alone
     ]
@@ -213,13 +213,14 @@ def test_an_answer_that_does_not_end_is_not_exact():
     assert score(Subject(perfect, layout, LEARNED), pair, truth, support).exact.all()
 
 
-def given_row(task, pairs, layout, hypothesis=None):
-    a, b = (from_ints(values, layout.operand_width, task.base)[None] for values in zip(*pairs, strict=True))
-    return Row.of(Problems("mine.txt", a, b, "given"), [task], [hypothesis], layout.answer_width)
+def given_row(subject, pairs, hypothesis=None):
+    width, base = subject.layout.operand_width, subject.members[0].task.base
+    a, b = (from_ints(values, width, base)[None] for values in zip(*pairs, strict=True))
+    return Row.of(subject, Problems("mine.txt", a, b, "given"), [hypothesis])
 
 
-def put(subject, member, row):
-    return measure(subject, [member], [row], detail=True)
+def put(subject, pairs, hypothesis):
+    return measure(subject, [given_row(subject, pairs, hypothesis)], detail=True)
 
 
 def test_digits_and_details_are_counted_one_by_one():
@@ -229,9 +230,9 @@ def test_digits_and_details_are_counted_one_by_one():
     pairs = [(12, 34), (18, 34), (99, 1), (50, 50)]
     # windowed:1 answers 46, 42, 90, 0 where truth is 46, 52, 100, 100.
     hypothesis = Hypothesis.parse("windowed:1")
-    subject = Subject(TheoryModel(layout, [task], [hypothesis]), layout, LEARNED)
     member = Member("r", 5, task, Domain.parse("D1"), step=9)
-    records = put(subject, member, given_row(task, pairs, layout, hypothesis))
+    subject = Subject(TheoryModel(layout, [task], [hypothesis]), layout, LEARNED, [member])
+    records = put(subject, pairs, hypothesis)
     found = {(r.reference, r.metric): r.correct if r.value is None else r.value for r in records}
     assert found["truth", "exact"] == found["windowed:1", "coincides"] == 1
     assert found["windowed:1", "exact"] == 4
@@ -243,8 +244,8 @@ def test_digits_and_details_are_counted_one_by_one():
     assert found["windowed:1", "support:2"] == pytest.approx(3 / 4, abs=1e-6)  # 4, 4 and 9
     assert found["windowed:1", "support:3"] == pytest.approx(0.0, abs=1e-6)
     assert all((r.run, r.seed, r.step, r.selection, r.total) == ("r", 5, 9, "given", 4) for r in records)
-    perfect = Subject(PerfectModel(layout, [task]), layout, LEARNED)
-    records = put(perfect, member, given_row(task, pairs, layout, hypothesis))
+    perfect = Subject(PerfectModel(layout, [task]), layout, LEARNED, [member])
+    records = put(perfect, pairs, hypothesis)
     above = [r.value for r in records if r.metric == "support:3"]
     assert above == pytest.approx([2 / 4], abs=1e-6), "the 1 of 100, twice, where training has always 0"
 
@@ -263,9 +264,9 @@ def test_digits_of_answers_of_unlike_lengths(name, expected):
     pairs = [(12, 34), (99, 1), (5, 5), (0, 0)]
     # windowed:1 answers 46, 90, 0, 0 where truth is 46, 100, 10, 0.
     hypothesis = Hypothesis.parse("windowed:1")
-    subject = Subject(TheoryModel(layout, [task], [hypothesis]), layout, LEARNED)
     member = Member("r", 5, task, Domain.parse("D1"), draws=0)
-    records = put(subject, member, given_row(task, pairs, layout, hypothesis))
+    subject = Subject(TheoryModel(layout, [task], [hypothesis]), layout, LEARNED, [member])
+    records = put(subject, pairs, hypothesis)
     found = {(r.reference, r.metric): r.correct if r.value is None else r.value for r in records}
     assert found["truth", "exact"] == found["windowed:1", "coincides"] == 2
     assert found["windowed:1", "exact"] == found["windowed:1", "weak"] == 4
@@ -311,9 +312,9 @@ def test_failures_as_records():
     task = Task.parse("add")
     layout = build_layout("padded", task, 2)
     texts = ["640;[eos]", "640;[eos]", "740;[eos]", "650;[eos]", "64;[eos]0", "6+0;[eos]"]
-    subject = Subject(Scripted(layout, task, texts), layout, LEARNED)
     member = Member("r", 5, task, Domain.parse("D2"), draws=0)
-    records = list(measure_decoded(subject, [member], [given_row(task, [(12, 34)] * 6, layout)]))
+    subject = Subject(Scripted(layout, task, texts), layout, LEARNED, [member])
+    records = list(measure_decoded(subject, [given_row(subject, [(12, 34)] * 6)]))
     assert {r.metric: r.correct for r in records} == {
         "exact": 2,
         "malformed": 1,

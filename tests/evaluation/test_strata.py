@@ -23,13 +23,11 @@ from lengthwise.evaluation.strata import (
     sparse,
     zeros,
 )
-from lengthwise.model.positions import find_encoding
-from lengthwise.runs.build import Stack, build
+from lengthwise.runs.build import build
 from lengthwise.runs.evaluate import Assessment, domain_rows
 from lengthwise.theory.carries import chain_counts
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.digits import to_ints
-from lengthwise.tokens.layouts import build_layout
 
 CPU = torch.device("cpu")
 PROBLEMS = 300
@@ -42,11 +40,9 @@ def config_for(encoding="coupled", test="D1..6", problems=PROBLEMS, **evaluation
 
 def computing(configs, hypotheses):
     """Models that compute hypotheses, in place of trained ones."""
-    first, tasks = configs[0], [config.spec.task for config in configs]
-    layout = build_layout("padded", tasks[0], first.operand_width, first.answer_width)
-    model = TheoryModel(layout, tasks, list(map(Hypothesis.parse, hypotheses)))
-    names = [f"r{config.seed}" for config in configs]
-    return Stack(model, layout, find_encoding(first.encoding), configs, names)
+    stack = build(configs, CPU, [f"r{config.seed}" for config in configs])
+    functions = list(map(Hypothesis.parse, hypotheses))
+    return replace(stack, model=TheoryModel(stack.layout, [config.spec.task for config in configs], functions))
 
 
 def assessed(stack, step=24):

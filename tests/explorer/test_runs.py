@@ -9,7 +9,7 @@ from serving import serving
 
 from lengthwise.explorer import runs
 from lengthwise.explorer.runs import Catalogue, points, summary
-from lengthwise.records.packed import packed_runs
+from lengthwise.records.folder import packed_runs
 from lengthwise.records.schema import Record
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import find_runs, questions

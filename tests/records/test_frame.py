@@ -6,9 +6,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from lengthwise.records.folder import RunFolder
+from lengthwise.records.folder import RunFolder, packed_runs, unpack
 from lengthwise.records.frame import records_frame
-from lengthwise.records.packed import packed_runs, unpack
 from lengthwise.records.view import RunView
 from lengthwise.report.collection import Collection
 

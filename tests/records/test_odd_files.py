@@ -11,8 +11,7 @@ from lengthwise.cli import main
 from lengthwise.errors import InputError
 from lengthwise.explorer.runs import Catalogue
 from lengthwise.records.files import read_json, write_json
-from lengthwise.records.folder import RunFolder
-from lengthwise.records.packed import pack, packed_runs
+from lengthwise.records.folder import RunFolder, pack, packed_runs
 from lengthwise.records.spec import read_spec
 from lengthwise.runs.launch import train
 

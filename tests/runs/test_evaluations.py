@@ -105,20 +105,20 @@ def test_held_out_problems_of_members_that_differ():
         tiny_config(train=train, seed=k, data=data, test="D1..4") for k, train in enumerate(("D2", "D1+D3"))
     ]
     fake = perfect(configs, ["one", "two"])
-    members, sets = fake.members([3, 3]), [fixed_set(config) for config in configs]
-    records = assess_held_out(fake, members, sets)
+    fake, sets = fake.after([3, 3]), [fixed_set(config) for config in configs]
+    records = assess_held_out(fake, sets)
     found = {(r.run, r.domain, r.correct, r.total, r.seen) for r in records if r.metric == "exact"}
     assert found == {("one", "D2 (held out)", 7, 7, 0.0), ("two", "D1+D3 (held out)", 10, 10, 0.0)}
-    assert assess_held_out(fake, members, [None, None]) == []
+    assert assess_held_out(fake, [None, None]) == []
 
 
 def test_each_member_reads_its_own_held_out_problems(monkeypatch):
     asked = []
-    monkeypatch.setattr(evaluating, "measure", lambda s, m, given, detail: asked.extend(given) or [])
+    monkeypatch.setattr(evaluating, "measure", lambda s, given, detail: asked.extend(given) or [])
     configs = [tiny_config(seed=seed, data={"samples": 60}) for seed in (1, 2)]
     sets = [fixed_set(config) for config in configs]
     stack = build(configs, CPU)
-    assess_held_out(stack, stack.members([0, 0]), sets)
+    assess_held_out(stack, sets)
     row = asked[0]
     assert not torch.equal(row.problems.a[0], row.problems.a[1])
     for k, fixed in enumerate(sets):

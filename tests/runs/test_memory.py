@@ -6,11 +6,10 @@ from fakes import tiny_config
 
 from lengthwise.errors import InputError
 from lengthwise.runs import machine
-from lengthwise.runs.build import build, check_memory, evaluation_layout, training_layout
+from lengthwise.runs.build import Form, build, check_memory
 from lengthwise.runs.costs import costs
 from lengthwise.runs.launch import train
 from lengthwise.runs.machine import SMALLER_MODEL, device_memory, parameter_count, training_memory
-from lengthwise.training.data import row_length
 
 CPU = torch.device("cpu")
 
@@ -49,11 +48,10 @@ def test_the_estimate_is_a_lower_bound_and_no_small_one(changes):
     """Against what is really allocated: nothing that fits may be refused."""
     config = tiny_config(**changes).changed(model={"layers": 3, "heads": 4, "width": 64}, training={"batch": 64})
     found = costs(config, "cpu")
-    layout = evaluation_layout(config)
-    tokens = row_length(training_layout(config, layout), config.data)
-    parameters = parameter_count(config.model, len(layout.vocabulary), 0)
+    form = Form(config)
+    parameters = parameter_count(config.model, len(form.layout.vocabulary), 0)
     assert 0.8 * found["parameters"] < parameters <= found["parameters"]
-    needed = training_memory(config, parameters, tokens, 1, CPU)
+    needed = training_memory(config, parameters, form.row_tokens, 1, CPU)
     assert found["state_bytes"] / 2 < needed[SMALLER_MODEL] <= found["state_bytes"]
     assert found["activation_bytes"] / 4 < needed["a smaller --training.batch"] <= found["activation_bytes"]
 

@@ -9,15 +9,13 @@ from fakes import PerfectModel, TheoryModel, tiny_config
 
 from lengthwise.evaluation.measure import measure_decoded
 from lengthwise.evaluation.problems import Problems
-from lengthwise.model.positions import find_encoding
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.verdicts import verdicts
 from lengthwise.records.view import RunView
-from lengthwise.runs.build import Stack, build
+from lengthwise.runs.build import build
 from lengthwise.runs.evaluate import Assessment, domain_rows, given_row
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.digits import from_ints
-from lengthwise.tokens.layouts import build_layout
 
 CPU = torch.device("cpu")
 ENUMERATED, SAMPLED = ("D1", "D2", "D3", "D4"), ("D5", "D6")
@@ -29,9 +27,8 @@ def config_for(encoding, **changes):
 
 
 def impostor(config, hypothesis):
-    layout = build_layout("padded", config.spec.task, config.operand_width, config.answer_width)
-    model = TheoryModel(layout, [config.spec.task], [Hypothesis.parse(hypothesis)])
-    return Stack(model, layout, find_encoding(config.encoding), [config], [config.name])
+    stack = build([config], CPU)
+    return replace(stack, model=TheoryModel(stack.layout, [config.spec.task], [Hypothesis.parse(hypothesis)]))
 
 
 def judged(config, stack, folder):
@@ -95,10 +92,9 @@ def test_members_of_a_stack_are_judged_each_by_its_own_theory():
     """Addition cut to two digits beside a perfect multiplication modulo 9, which those digits decide."""
     wide = {"answer_width": 12, "operand_width": 6}
     configs = [config_for("learned", task=task, data=wide, seed=k) for k, task in enumerate(("add", "mul%9"))]
-    layout = build_layout("padded", configs[0].spec.task, 6, 12)
+    stack = build(configs, CPU, ["sum", "product"])
     tasks = [config.spec.task for config in configs]
-    model = TheoryModel(layout, tasks, [Hypothesis.parse("truncated:2"), TRUTH])
-    stack = Stack(model, layout, find_encoding("learned"), configs, ["sum", "product"])
+    stack = replace(stack, model=TheoryModel(stack.layout, tasks, [Hypothesis.parse("truncated:2"), TRUTH]))
     records = Assessment(stack)([3, 3], detail=False)
     assert {(r.run, r.seed, r.task, r.step) for r in records} == {
         ("sum", 0, "add", 3),
@@ -135,7 +131,7 @@ def test_denominators_are_fixed(tmp_path):
 
     stack = replace(stack, model=Nonsense(stack.layout, stack.model.tasks))
     forced = Assessment(stack)([0], detail=True)
-    decoded = list(measure_decoded(stack, stack.members([0]), domain_rows(stack)))
+    decoded = list(measure_decoded(stack, domain_rows(stack)))
     for records in (forced, decoded):
         exact = {r.domain: (r.correct, r.total) for r in records if (r.metric, r.reference) == ("exact", "truth")}
         assert exact == {
@@ -156,10 +152,6 @@ def test_a_row_of_given_pairs(pairs, hypothesis):
     a, b = (from_ints(numbers, 6, 3)[None] for numbers in zip(*pairs, strict=True))
     row = given_row(stack, Problems("mine.txt", a, b, "given"))
     assert [str(h) for h in row.hypotheses] == [hypothesis]
-    (record,) = [
-        r
-        for r in measure_decoded(stack, stack.members([0]), [row])
-        if (r.metric, r.selection) == ("exact", "given")
-    ]
+    (record,) = [r for r in measure_decoded(stack, [row]) if (r.metric, r.selection) == ("exact", "given")]
     task, kept = config.spec.task, Hypothesis.parse(hypothesis)
     assert record.correct == sum(kept(task, x, y) == x + y for x, y in pairs)

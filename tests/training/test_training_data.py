@@ -8,7 +8,7 @@ from fakes import read_text, tiny_config
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from lengthwise.errors import InputError
-from lengthwise.runs.build import build, training_data, training_layout, training_steps
+from lengthwise.runs.build import Form, build, training_data, training_steps
 from lengthwise.tokens.layouts import LAYOUTS
 from lengthwise.tokens.reserve import is_reserved
 from lengthwise.tokens.sampling import Sampler, Stream
@@ -177,9 +177,11 @@ def test_batches_of_every_layout(layout):
     config = tiny_config(layout=layout, train="D1..4", test="D6")
     parts, data = batches(config, size=100)
     batch = data(0)
-    own = training_layout(config, parts.layout)
+    form = Form(config)
+    own = form.training
     assert batch.ids.shape[-1] == own.length
-    assert (own is parts.layout) == own.fixed_width
+    assert (own is form.layout) == own.fixed_width
+    assert form.layout.length == parts.layout.length
     lengths = (batch.ids != own.vocabulary.line_break).sum(-1)
     assert own.fixed_width or lengths.max() == own.length, "no longer than the longest problem of training"
     for problem in read(parts, batch, 0):

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.evaluation.measure import Row, answer_span, row_makers
-from lengthwise.evaluation.problems import Member, Pair, Subject
+from lengthwise.evaluation.problems import Pair, Subject
 from lengthwise.model.attention import AttentionHeads
 from lengthwise.model.gpt import GPT
 from lengthwise.records.schema import Record
@@ -77,11 +77,11 @@ class Anatomy:
     """[L, M, H]: the mean over answer digits of the weight on digits that they need."""
 
 
-def measure_anatomy(subject: Subject, members: Sequence[Member], rows: Sequence[Row]) -> Iterator[Record]:
+def measure_anatomy(subject: Subject, rows: Sequence[Row]) -> Iterator[Record]:
     """Of each row and member, against truth."""
     for row in rows:
         found = dissect(subject, row.problems.pair, row.truth)
-        for k, make in enumerate(row_makers(members, row.problems)):
+        for k, make in enumerate(row_makers(subject.members, row.problems)):
             yield from _records(make, found, k)
 
 

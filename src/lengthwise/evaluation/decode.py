@@ -189,21 +189,15 @@ def read_digits(answers: Tensor, layout: Layout) -> Tensor:
 
     An answer ends at the first token that is no digit; digits that it does not have are 0, as in a number.
     """
-    start, highest_first = _answer_form(layout)
+    longest = _longest_answer(layout)
+    after = slice(int(longest.prompt_length), None)
+    start = int((longest.number[after] == C).nonzero()[0])
+    highest_first = bool(longest.significance[after][start] == layout.answer_width > 1)
     tokens = answers[..., start : start + layout.answer_width]
     length = (tokens < layout.vocabulary.base).long().cumprod(-1).sum(-1, keepdim=True)
     place = torch.arange(layout.answer_width, device=answers.device).expand_as(tokens)
     digits = tokens.gather(-1, (length - 1 - place).clamp(min=0)) if highest_first else tokens
     return torch.where(place < length, digits, 0)
-
-
-def _answer_form(layout: Layout) -> tuple[int, bool]:
-    """How many tokens stand between = and the answer's digits, and whether the highest digit comes first."""
-    tokens = _longest_answer(layout)
-    after = slice(int(tokens.prompt_length), None)
-    is_answer = tokens.number[after] == C
-    first = int(is_answer.nonzero()[0])
-    return first, bool(tokens.significance[after][first] == layout.answer_width > 1)
 
 
 @dataclass(frozen=True)

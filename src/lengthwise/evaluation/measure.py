@@ -18,7 +18,7 @@ from torch import Tensor
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.evaluation.decode import decode, split_failures
-from lengthwise.evaluation.problems import Member, Pair, Problems, Subject, reference_answers
+from lengthwise.evaluation.problems import Member, Pair, Problems, Subject
 from lengthwise.evaluation.seen import seen_share, seen_share_of_pairs
 from lengthwise.records.schema import Record
 from lengthwise.theory.coverage import coverage
@@ -158,13 +158,10 @@ class Row:
     """[M, N, A]; truth itself where they agree on all problems."""
 
     @classmethod
-    def of(
-        cls, problems: Problems, tasks: Sequence[Task], predicted: Sequence[Hypothesis | None], width: int
-    ) -> "Row":
-        """With answers of `width` digits."""
+    def of(cls, subject: Subject, problems: Problems, predicted: Sequence[Hypothesis | None]) -> "Row":
         hypotheses = [hypothesis or TRUTH for hypothesis in predicted]
-        truth = reference_answers(tasks, [TRUTH] * len(tasks), *problems.pair, width)
-        answers = reference_answers(tasks, hypotheses, *problems.pair, width)
+        truth = subject.answers([TRUTH] * len(hypotheses), problems.pair)
+        answers = subject.answers(hypotheses, problems.pair)
         return cls(problems, hypotheses, truth, truth if torch.equal(truth, answers) else answers)
 
     @property
@@ -173,22 +170,20 @@ class Row:
         return [self.truth] if self.predicted is self.truth else [self.truth, self.predicted]
 
 
-def measure(
-    subject: Subject, members: Sequence[Member], rows: Sequence[Row], *, detail: bool, digits: bool = False
-) -> list[Record]:
+def measure(subject: Subject, rows: Sequence[Row], *, detail: bool, digits: bool = False) -> list[Record]:
     """Score all rows in one go, by teacher forcing.
 
     `digits` adds each digit's accuracy; `detail` adds that, probabilities and the paper's three forms.
     """
     width, vocabulary = subject.layout.answer_width, len(subject.layout.vocabulary)
-    support = torch.stack([_support(m.task, m.train, width, vocabulary) for m in members])
+    support = torch.stack([_support(m.task, m.train, width, vocabulary) for m in subject.members])
     scored = iter(_score_all(subject, rows, support))
     records: list[Record] = []
     for row in rows:
         of_truth, *others = (next(scored) for _ in row.answers)
         of_reference = others[0] if others else of_truth
         coinciding = (row.truth == row.predicted).all(-1).sum(1).tolist()
-        for k, make in enumerate(row_makers(members, row.problems)):
+        for k, make in enumerate(row_makers(subject.members, row.problems)):
             of_predicted = partial(make, reference=str(row.hypotheses[k]))
             records += _counts(make, of_truth[k])
             if row.hypotheses[k] != TRUTH:
@@ -205,7 +200,7 @@ def measure(
 
 
 def measure_candidates(
-    subject: Subject, members: Sequence[Member], rows: Sequence[Row], hypotheses: Sequence[Hypothesis]
+    subject: Subject, rows: Sequence[Row], hypotheses: Sequence[Hypothesis]
 ) -> Iterator[Record]:
     """Agreement with further hypotheses: what a model may compute where theory is silent, or beside what it says.
 
@@ -213,27 +208,26 @@ def measure_candidates(
     """
     for row in rows if hypotheses else ():
         of_truth = right_answers(subject, row.problems.pair, row.truth)
-        makers = row_makers(members, row.problems)
-        for hypothesis, matches in agreement(subject, members, row, hypotheses, of_truth).items():
+        makers = row_makers(subject.members, row.problems)
+        for hypothesis, matches in agreement(subject, row, hypotheses, of_truth).items():
             for k, (make, correct) in enumerate(zip(makers, matches.sum(1).tolist(), strict=True)):
                 if hypothesis not in (TRUTH, row.hypotheses[k]):
                     yield make(reference=str(hypothesis), correct=correct)
 
 
 def agreement(
-    subject: Subject, members: Sequence[Member], row: Row, hypotheses: Sequence[Hypothesis], of_truth: Tensor
+    subject: Subject, row: Row, hypotheses: Sequence[Hypothesis], of_truth: Tensor
 ) -> dict[Hypothesis, Tensor]:
     """bool [M, N] for each hypothesis: where members answer as it does; `of_truth`: where they answer right."""
-    tasks, pair, width = [member.task for member in members], row.problems.pair, subject.layout.answer_width
-    found: dict[Hypothesis, Tensor] = {}
+    pair, found = row.problems.pair, dict[Hypothesis, Tensor]()
     for hypothesis in hypotheses:
-        answers = reference_answers(tasks, [hypothesis] * len(tasks), *pair, width)
+        answers = subject.answers([hypothesis] * len(subject.members), pair)
         # On short operands most hypotheses are truth itself, which then needs no pass of its own.
         found[hypothesis] = of_truth if torch.equal(answers, row.truth) else right_answers(subject, pair, answers)
     return found
 
 
-def measure_steps(subject: Subject, members: Sequence[Member], rows: Sequence[Row]) -> Iterator[Record]:
+def measure_steps(subject: Subject, rows: Sequence[Row]) -> Iterator[Record]:
     """Intermediate steps apart: problems whose every raw sum, carry or answer digit is right, each given all that
     stands before it.
 
@@ -244,17 +238,17 @@ def measure_steps(subject: Subject, members: Sequence[Member], rows: Sequence[Ro
         right = right_where(
             subject, row.problems.pair, row.truth, lambda tokens: [tokens.number == n for n in STEPS.values()]
         )
-        for make, counts in zip(row_makers(members, row.problems), right.sum(-1).T.tolist(), strict=True):
+        for make, counts in zip(row_makers(subject.members, row.problems), right.sum(-1).T.tolist(), strict=True):
             for kind, correct in zip(STEPS, counts, strict=True):
                 yield make(metric=f"steps:{kind}", correct=correct)
 
 
-def measure_decoded(subject: Subject, members: Sequence[Member], rows: Sequence[Row]) -> Iterator[Record]:
+def measure_decoded(subject: Subject, rows: Sequence[Row]) -> Iterator[Record]:
     """The counts of real decoding, against truth: exact match, and the ways to fail."""
     for row in rows:
         answers = decode(subject, row.problems.pair)
         decoded = split_failures(answers, subject.layout, row.problems.pair, row.truth)
-        for k, any_mode in enumerate(row_makers(members, row.problems)):
+        for k, any_mode in enumerate(row_makers(subject.members, row.problems)):
             make = partial(any_mode, mode="decoded")
             yield make(correct=int(decoded.exact[k].sum()))
             yield make(metric="malformed", correct=int(decoded.malformed[k].sum()))
@@ -313,7 +307,7 @@ def row_makers(members: Sequence[Member], problems: Problems) -> list[partial[Re
 
 
 def _seen(member: Member, problems: Problems, k: int) -> float:
-    if problems.domain is None and problems.selection != "given":
+    if problems.held_out:
         return 0.0
     if problems.domain is not None and problems.selection == "sampled":
         return seen_share(member, problems.domain)

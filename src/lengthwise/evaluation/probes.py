@@ -25,7 +25,6 @@ Shapes: M members, N problems, J = `length` digits of a, I answer digits, W oper
 """
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -35,12 +34,19 @@ from torch import Tensor
 
 from lengthwise.arithmetic import Domain
 from lengthwise.evaluation.decode import written_digits
-from lengthwise.evaluation.measure import digit_places, read_answers, record_maker
-from lengthwise.evaluation.problems import CHANGE_START, DEPENDENCE_START, Drawing, Member, Pair, Subject
-from lengthwise.evaluation.seen import seen_share_of_pairs
+from lengthwise.evaluation.measure import digit_places, read_answers, row_makers
+from lengthwise.evaluation.problems import (
+    CHANGE_START,
+    DEPENDENCE_START,
+    Drawing,
+    Pair,
+    Problems,
+    Subject,
+)
 from lengthwise.records.schema import Record
+from lengthwise.theory.hypotheses import TRUTH
 from lengthwise.tokens.counter import DRAWS_PER_PROBLEM, below
-from lengthwise.tokens.digits import Answers, resize
+from lengthwise.tokens.digits import resize
 
 AROUND = 3
 """Columns that dynamics draws anew: that of the digit, one below and one above."""
@@ -48,18 +54,16 @@ FRESH = DRAWS_PER_PROBLEM - 2 * AROUND
 """The first of the draws for these, which no sampler takes."""
 
 
-def measure_dependence(
-    subject: Subject, members: Sequence[Member], drawing: Drawing, length: int
-) -> Iterator[Record]:
+def measure_dependence(subject: Subject, drawing: Drawing, length: int) -> Iterator[Record]:
     """A record for each answer digit i and operand digit j: how many answers change at i."""
     a, b = dependence_problems(drawing, length)
-    written = _written(subject, a, b)
+    problems = Problems(f"digits:{length}", a.flatten(1, 2), b.flatten(1, 2), "sampled")
+    written = written_digits(subject, problems.pair).unflatten(1, a.shape[1:3])
     changed = (written[:, 1:] != written[:, :1]).sum(2).tolist()
-    for member, of_a, of_b, table in zip(members, a, b, changed, strict=True):
-        make = partial(_maker(member, of_a, of_b), domain=f"digits:{length}", total=drawing.count)
+    for make, table in zip(row_makers(subject.members, problems), changed, strict=True):
         for j, counts in enumerate(table, start=1):
             for i, count in enumerate(counts, start=1):
-                yield make(metric=f"depends:{i}:{j}", correct=count)
+                yield make(mode="decoded", metric=f"depends:{i}:{j}", correct=count, total=drawing.count)
 
 
 def dependence_problems(drawing: Drawing, length: int) -> Pair:
@@ -73,17 +77,18 @@ def dependence_problems(drawing: Drawing, length: int) -> Pair:
     return resize(every_a, drawing.width), resize(b.unsqueeze(1).expand_as(every_a), drawing.width)
 
 
-def measure_dynamics(subject: Subject, members: Sequence[Member], drawing: Drawing) -> Iterator[Record]:
+def measure_dynamics(subject: Subject, drawing: Drawing) -> Iterator[Record]:
     """R2 of each digit that training fills and that both operands and answers have."""
+    members = subject.members
     filled = 1 + max(member.train.length for member in members)
     digits = min(filled, drawing.width, subject.layout.answer_width)
     a, b = dynamics_problems(drawing, [member.train for member in members], digits)
-    written = _written(subject, a, b)
-    for member, of_a, of_b, answers in zip(members, a, b, written, strict=True):
-        total = drawing.count - drawing.count // 2
-        make = partial(_maker(member, of_a, of_b), domain=str(member.train), total=total)
-        for i, value in _each_r2(of_a, of_b, answers, drawing.base):
-            yield make(metric=f"r2:{i}", value=value)
+    problems = Problems("digits drawn anew", a.flatten(1, 2), b.flatten(1, 2), "sampled")
+    written = written_digits(subject, problems.pair).unflatten(1, a.shape[1:3])
+    makers, total = row_makers(members, problems), drawing.count - drawing.count // 2
+    for k, (make, member) in enumerate(zip(makers, members, strict=True)):
+        for i, value in _each_r2(a[k], b[k], written[k], drawing.base):
+            yield make(mode="decoded", domain=str(member.train), metric=f"r2:{i}", value=value, total=total)
 
 
 def dynamics_problems(drawing: Drawing, domains: Sequence[Domain], digits: int) -> Pair:
@@ -101,20 +106,17 @@ def dynamics_problems(drawing: Drawing, domains: Sequence[Domain], digits: int) 
     return a, b
 
 
-def measure_changed(
-    subject: Subject, members: Sequence[Member], drawing: Drawing, domain: Domain
-) -> Iterator[Record]:
+def measure_changed(subject: Subject, drawing: Drawing, domain: Domain) -> Iterator[Record]:
     """Two records for each member: how often the next digit follows the local rule, and how often it is true."""
     a, b = drawing.operands(str(domain), drawing.indices(CHANGE_START))
-    answers = Answers([member.task for member in members], subject.layout.answer_width)(a, b)
+    answers = subject.answers([TRUTH] * len(a), (a, b))
     changed = changed_answers(drawing, domain.length, a, b, answers)
     said = next_digits(subject, (a, b), changed)
-    for k, member in enumerate(members):
+    for k, make in enumerate(row_makers(subject.members, Problems(str(domain), a, b, "sampled"))):
         asked = changed.possible[k]
-        maker = _maker(member, a[k : k + 1], b[k : k + 1])
-        make = partial(maker, domain=str(domain), mode="forced", metric="after_change", total=int(asked.sum()))
         for reference, digits in (("local", changed.local[k]), ("truth", changed.true[k])):
-            yield make(reference=reference, correct=int((said[k] == digits)[asked].sum()))
+            correct, total = int((said[k] == digits)[asked].sum()), int(asked.sum())
+            yield make(metric="after_change", reference=reference, correct=correct, total=total)
 
 
 class Changed(NamedTuple):
@@ -163,17 +165,6 @@ def next_digits(subject: Subject, problem: Pair, changed: Changed) -> Tensor:
         place = digit_places(tokens, answers.shape[-1])[0].gather(-1, column.unsqueeze(-1) + 1)
         found.append(logits.argmax(-1).gather(-1, place).squeeze(-1))
     return torch.cat(found, 1)
-
-
-def _written(subject: Subject, a: Tensor, b: Tensor) -> Tensor:
-    """Digits [M, kinds, N, A] of the answers to problems [M, kinds, N, W]."""
-    return written_digits(subject, (a.flatten(1, 2), b.flatten(1, 2))).unflatten(1, a.shape[1:3])
-
-
-def _maker(member: Member, a: Tensor, b: Tensor) -> partial[Record]:
-    """Makes records about a member's answers to problems [kinds, N, W]."""
-    seen = round(seen_share_of_pairs(member, a.flatten(0, 1), b.flatten(0, 1)), 6)
-    return partial(record_maker(member), mode="decoded", selection="sampled", seen=seen)
 
 
 def _each_r2(a: Tensor, b: Tensor, written: Tensor, base: int) -> Iterator[tuple[int, float]]:

@@ -64,6 +64,8 @@ class Subject:
     model: Model
     layout: Layout
     encoding: Encoding
+    members: "Sequence[Member]" = ()
+    """Whom records are about."""
 
     def read(self, a: Tensor, b: Tensor, c: Tensor) -> tuple[Tokens, Tensor]:
         """Problems and answers [M, N, digits] as tokens, and the positions [M or 1, N or 1, T] of these."""
@@ -74,6 +76,11 @@ class Subject:
         """Tensors [M, N, ...] of problems, as many problems at once as suits the device."""
         size = max(1, CHUNK_TOKENS[tensors[0].device.type] // (self.layout.length * len(tensors[0])))
         yield from zip(*(tensor.split(size, dim=1) for tensor in tensors), strict=True)
+
+    def answers(self, hypotheses: Sequence[Hypothesis], problem: Pair) -> Tensor:
+        """What each member's hypothesis says, as the layout has room for it: [M, N, A]."""
+        tasks = [member.task for member in self.members]
+        return reference_answers(tasks, hypotheses, *problem, self.layout.answer_width)
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,9 @@ class Problems:
     b: Tensor
     selection: Selection
     domain: Domain | None = None
-    """None for a user's own pairs, and for what training's own split holds out."""
+    """None where these are of no domain, as a user's own pairs."""
+    held_out: bool = False
+    """Whether training's own split keeps them from it."""
 
     @property
     def pair(self) -> Pair:

@@ -14,7 +14,7 @@ that repeat one digit, that have a run of zeros, or hardly anything but zeros:
 Shapes: M members, N problems, W operand digits, A answer digits.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -24,14 +24,12 @@ from torch import Tensor
 
 from lengthwise.arithmetic import Domain
 from lengthwise.arithmetic.domain import MAKE, free_columns
-from lengthwise.evaluation.config import SetName
 from lengthwise.evaluation.measure import Row, agreement, record_maker, right_answers
 from lengthwise.evaluation.problems import (
     CHAIN_START,
     PAIR_START,
     SET_START,
     Drawing,
-    Member,
     Pair,
     Problems,
     Selection,
@@ -68,16 +66,15 @@ class Strata:
     """What answers are compared with besides truth and that."""
 
 
-def measure_strata(subject: Subject, members: Sequence[Member], several: Sequence[Strata]) -> Iterator[Record]:
+def measure_strata(subject: Subject, several: Sequence[Strata]) -> Iterator[Record]:
     """A record for each member, stratum that occurs, and reference: truth, what theory predicts if that differs,
     and further ones."""
-    tasks = [member.task for member in members]
     for strata in several:
         problems = strata.problems
-        row = Row.of(problems, tasks, strata.predicted, subject.layout.answer_width)
+        row = Row.of(subject, problems, strata.predicted)
         right = [right_answers(subject, problems.pair, answers) for answers in row.answers]
-        further = agreement(subject, members, row, strata.further, of_truth=right[0])
-        for k, member in enumerate(members):
+        further = agreement(subject, row, strata.further, of_truth=right[0])
+        for k, member in enumerate(subject.members):
             # A member that theory says computes truth has truth for both.
             compared = {
                 **{str(hypothesis): matches[k] for hypothesis, matches in further.items()},
@@ -262,17 +259,11 @@ def _zeroed(name: str, drawing: Drawing, length: int, *zero: Tensor) -> Problems
     return Problems(f"D{length}:{name}", a, b, "sampled")
 
 
-SETS: dict[SetName, Callable[[Drawing, int], Problems]] = {
-    "lopsided": lopsided,
-    "carry": carry,
-    "alternating": alternating,
-    "repeated": repeated,
-    "zeros": zeros,
-    "sparse": sparse,
-}
+SETS = {draw.__name__: draw for draw in (lopsided, carry, alternating, repeated, zeros, sparse)}
+"""By the names that the evaluation config has for them."""
 
 
-def set_strata(name: SetName, drawing: Drawing, length: int) -> Strata:
+def set_strata(name: str, drawing: Drawing, length: int) -> Strata:
     """A set as one stratum, of a domain called `D100:carry`, which is none of the grammar."""
     problems = SETS[name](drawing, length)
     kind = torch.zeros(1, problems.a.shape[1], dtype=torch.int64, device=drawing.device)

@@ -28,6 +28,7 @@ from lengthwise.records.spec import RunSpec
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.chains import longest_chain
 from lengthwise.tokens.digits import to_ints
+from lengthwise.tokens.layouts.layout import Malformed
 from lengthwise.tokens.sampling import Sampler, Stream
 
 CPU = torch.device("cpu")
@@ -101,10 +102,10 @@ def read_number(text: str, base: int, *, reverse: bool = False) -> int | None:
 
 @dataclass(frozen=True)
 class Answered:
-    """Problems of a domain, in base `base`, and what a model answered, None where that was no number."""
+    """Problems of a domain, in base `base`, and what a model answered, which need not be a number."""
 
     problems: Problems
-    answers: Sequence[int | None]
+    answers: Sequence[int | Malformed | None]
     base: int
 
     @cached_property
@@ -164,9 +165,9 @@ def text_records(
             yield decoded(metric=way, correct=count)
 
 
-def _way(truth: int, answer: int | None, base: int, reverse: bool) -> str:
+def _way(truth: int, answer: int | Malformed | None, base: int, reverse: bool) -> str:
     """In which way an answer is right or wrong, as records of decoded answers have it."""
-    if answer is None:
+    if not isinstance(answer, int):
         return "malformed"
     right, written = in_base(truth, base), in_base(answer, base)
     if len(right) != len(written):
@@ -201,7 +202,7 @@ def find_functions(task: Task, found: Sequence[Answered]) -> list[Found]:
     """The function by test domain, for sums by longest carry chain, and of all answers together."""
     names = candidates(task, max(answered.problems.a.shape[-1] for answered in found))
     matches = torch.tensor([[match for one in found for match in one.matches(name, task)] for name in names])
-    malformed = torch.tensor([answer is None for one in found for answer in one.answers])
+    malformed = torch.tensor([not isinstance(answer, int) for one in found for answer in one.answers])
     every = torch.arange(len(malformed))
     domains = every.split([len(one.answers) for one in found])
     groups = [(one.problems.name, chosen) for one, chosen in zip(found, domains, strict=True)]

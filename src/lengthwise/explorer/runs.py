@@ -24,8 +24,7 @@ from lengthwise.explorer.queries import (
     RefusedError,
 )
 from lengthwise.records.files import printable, read_json
-from lengthwise.records.folder import CONFIG, STATUS, RunFolder, RunSource
-from lengthwise.records.packed import is_packed, open_run, packed_runs
+from lengthwise.records.folder import CONFIG, STATUS, RunFolder, RunSource, is_packed, open_run, packed_runs
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.shipped import shipped_models
 

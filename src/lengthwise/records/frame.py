@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from lengthwise.errors import InputError
 from lengthwise.records.files import replace_file
-from lengthwise.records.packed import PackedRun
+from lengthwise.records.folder import PackedRun
 from lengthwise.records.schema import TRAIN_LOSS, Record
 from lengthwise.records.view import RunView
 
@@ -28,7 +28,8 @@ _RECORDS = TypeAdapter(list[Record])
 
 _NAMED, _ASKED = ("run", "recipe", "row", "seed"), ("task", "base", "train", "encoding", "layout", "positions")
 RUN_COLUMNS = {column: NUMBERS.get(column, pl.String) for column in (*_NAMED, *_ASKED, "question")}
-MEASURED_COLUMNS = [column for column in RECORD_COLUMNS if column not in RUN_COLUMNS]
+MEASURED_COLUMNS = {column: kind for column, kind in RECORD_COLUMNS.items() if column not in RUN_COLUMNS}
+_EMPTY = pl.DataFrame(schema={**RUN_COLUMNS, **MEASURED_COLUMNS, "last": pl.Boolean, "share": pl.Float64})
 
 
 def records_frame(views: Iterable[RunView], recipes: Mapping[str, str] | None = None) -> pl.DataFrame:
@@ -43,8 +44,7 @@ def records_frame(views: Iterable[RunView], recipes: Mapping[str, str] | None = 
     last               | whether it is of the run's last evaluation
     share              | correct / total; null for measurements that are no counts
     """
-    own = [_with_run(view, (recipes or {}).get(view.name)) for view in views]
-    return pl.concat(own) if own else _empty()
+    return pl.concat([_EMPTY, *(_with_run(view, (recipes or {}).get(view.name)) for view in views)])
 
 
 def _with_run(view: RunView, recipe: str | None) -> pl.DataFrame:
@@ -73,18 +73,11 @@ def plain_frame(records: Sequence[Record]) -> pl.DataFrame:
     return pl.DataFrame(columns, schema=RECORD_COLUMNS)
 
 
-def _empty() -> pl.DataFrame:
-    measured = {column: RECORD_COLUMNS[column] for column in MEASURED_COLUMNS}
-    return pl.DataFrame(schema={**RUN_COLUMNS, **measured, "last": pl.Boolean, "share": pl.Float64})
-
-
 def write_records(path: Path, runs: Mapping[str, Sequence[Record]]) -> None:
     """The records of many runs, run after run, in their order."""
-    columns = {FOLDER: [name for name, records in runs.items() for _ in records]} | {
-        column: [getattr(record, column) for records in runs.values() for record in records]
-        for column in RECORD_COLUMNS
-    }
-    frame = pl.DataFrame(columns, schema={FOLDER: pl.String, **RECORD_COLUMNS})
+    folders = [name for name, records in runs.items() for _ in records]
+    records = plain_frame([record for own in runs.values() for record in own])
+    frame = records.insert_column(0, pl.Series(FOLDER, folders, pl.String))
     replace_file(path, lambda aside: frame.write_parquet(aside, compression="zstd", compression_level=19))
 
 

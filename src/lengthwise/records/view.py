@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
-from lengthwise.records.folder import RunSource
-from lengthwise.records.packed import open_run
+from lengthwise.records.folder import RunSource, open_run
 from lengthwise.records.schema import TRAIN_LOSS, TRUTH, Record
 from lengthwise.records.spec import RunSpec, read_spec
 from lengthwise.records.verdicts import Counts, Verdict, counted, passes_gate, verdicts

@@ -12,8 +12,7 @@ from lengthwise.errors import InputError
 from lengthwise.recipes.configure import one_level
 from lengthwise.recipes.recipe import TUNING_SEED
 from lengthwise.records.files import printable
-from lengthwise.records.folder import RunSource
-from lengthwise.records.packed import is_packed, notes, runs_below
+from lengthwise.records.folder import RunSource, is_packed, notes, runs_below
 from lengthwise.records.spec import RunSpec
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Verdict
 from lengthwise.records.view import RunView

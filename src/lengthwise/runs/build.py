@@ -28,13 +28,43 @@ from lengthwise.training.trainer import Dropout, PlainSteps, Steps
 log = logging.getLogger(__name__)
 
 
+class Form:
+    """How the problems of a run are written, in evaluation and in training, and which positions this takes."""
+
+    def __init__(self, config: RunConfig) -> None:
+        spec, encoding = config.spec, find_encoding(config.encoding)
+        self.layout = build_layout(spec.layout, spec.task, config.operand_width, config.answer_width)
+        self.training = self.layout
+        if not self.layout.fixed_width:  # there training has no room for more than is trained on
+            self.training = build_layout(spec.layout, spec.task, *_training_widths(config))
+        self.row_tokens = row_length(self.training, config.data)
+        """Of a row of training, padding included."""
+        self.training_positions = encoding.needs(self.row_tokens, _widest(self.training))
+        self.positions = encoding.needs(max(self.layout.length, self.row_tokens), _widest(self.layout))
+        """Those that the longest sequence takes up, in evaluation or in training."""
+        self.position_rows = config.model.context or encoding.default_rows(self.positions)
+        """How many there are: as configured, or what the encoding takes by default."""
+
+
+def _widest(layout: Layout) -> int:
+    return max(layout.operand_width, layout.answer_width)
+
+
+def _training_widths(config: RunConfig) -> tuple[int, int]:
+    """Digits of the longest operand and answer of training."""
+    domain, task = config.spec.train, config.spec.task
+    if layout_facts(config.spec.layout).levels_answers:
+        # As wide as evaluation writes them, also where one operand is short throughout training.
+        return domain.length, min(task.answer_digits(domain.length), config.answer_width)
+    return domain.length, domain.answer_digits(task)
+
+
 @dataclass(frozen=True)
 class Stack(Subject):
     """Runs that train and are measured as one program. Their configs differ in what `stack_key` leaves out."""
 
     model: GPT
-    configs: Sequence[RunConfig]
-    names: Sequence[str]
+    configs: Sequence[RunConfig] = ()
 
     @property
     def config(self) -> RunConfig:
@@ -45,21 +75,11 @@ class Stack(Subject):
     def device(self) -> torch.device:
         return self.model.device
 
-    def members(self, steps: Sequence[int]) -> list[Member]:
-        """Whom records are about, each after its number of steps."""
-        per_row = problems_per_row(training_layout(self.config, self.layout), self.config.data)
-        return [
-            Member(
-                run=name,
-                seed=config.seed,
-                task=config.spec.task,
-                train=config.spec.train,
-                step=step,
-                draws=step * config.training.batch * per_row,
-                data=config.data,
-            )
-            for name, config, step in zip(self.names, self.configs, steps, strict=True)
-        ]
+    def after(self, steps: Sequence[int]) -> "Stack":
+        """The same once each member has been trained for its number of steps."""
+        draws = self.config.training.batch * problems_per_row(Form(self.config).training, self.config.data)
+        members = zip(self.members, steps, strict=True)
+        return replace(self, members=[replace(one, step=step, draws=step * draws) for one, step in members])
 
     def drawing(self, count: int) -> Drawing:
         """How `count` test problems are drawn for each of them."""
@@ -81,23 +101,24 @@ def build(
 ) -> Stack:
     """A stack with fresh weights; runs are called as their configs are unless they have other names. A `module` of
     one's own takes the place of the config's model."""
-    first = configs[0]
+    first, form = configs[0], Form(configs[0])
     assert all(stack_key(config) == stack_key(first) for config in configs), "members of a stack differ"
-    layout = evaluation_layout(first)
-    needed, rows = positions(first, layout)
-    weights = FLOAT * parameter_count(first.model, len(layout.vocabulary), rows)
+    layout, vocabulary = form.layout, len(form.layout.vocabulary)
+    weights = FLOAT * parameter_count(first.model, vocabulary, form.position_rows)
     refuse_beyond({SMALLER_MODEL: len(configs) * weights}, device, len(configs))
     seeds = [derive(config.seed, "initialisation") for config in configs]
-    model = GPT(first.model, first.encoding, len(layout.vocabulary), rows, seeds)
-    model.encoding.check(needed)
+    model = GPT(first.model, first.encoding, vocabulary, form.position_rows, seeds)
+    model.encoding.check(form.positions)
     names = [config.name for config in configs] if names is None else names
     log.info("%s: %d x %s parameters on %s", names[0], len(configs), f"{model.parameter_count():,}", device)
-    stack = Stack(model.to(device), layout, model.encoding, configs, names)
+    runs = zip(names, configs, strict=True)
+    members = [Member(name, c.seed, c.spec.task, c.spec.train, data=c.data) for name, c in runs]
+    stack = Stack(model.to(device), layout, model.encoding, members, configs)
     if module is None:
         return stack
     if first.evaluation.anatomy is not None:
         raise InputError("evaluation.anatomy looks into attention, which a module of one's own does not show")
-    return replace(stack, model=as_gpt(Single(module(len(layout.vocabulary), layout.length)).to(device)))
+    return replace(stack, model=as_gpt(Single(module(vocabulary, layout.length)).to(device)))
 
 
 def as_gpt(model: Single) -> GPT:
@@ -107,11 +128,9 @@ def as_gpt(model: Single) -> GPT:
 
 def check_memory(configs: Sequence[RunConfig], device: torch.device) -> None:
     """Refuse to train what cannot fit, before anything is built."""
-    first = configs[0]
-    layout = evaluation_layout(first)
-    parameters = parameter_count(first.model, len(layout.vocabulary), positions(first, layout)[1])
-    tokens = row_length(training_layout(first, layout), first.data)
-    refuse_beyond(training_memory(first, parameters, tokens, len(configs), device), device, len(configs))
+    first, form = configs[0], Form(configs[0])
+    parameters = parameter_count(first.model, len(form.layout.vocabulary), form.position_rows)
+    refuse_beyond(training_memory(first, parameters, form.row_tokens, len(configs), device), device, len(configs))
 
 
 def training_steps(stack: Stack, *, plain: bool = False) -> Steps:
@@ -129,18 +148,16 @@ def training_steps(stack: Stack, *, plain: bool = False) -> Steps:
 
 
 def training_data(stack: Stack, rows: int) -> TrainingData:
-    config = stack.config
-    layout = training_layout(config, stack.layout)
-    _, there = positions(config, stack.layout)
-    needed = _positions_of(config, layout, row_length(layout, config.data))
+    config, form = stack.config, Form(stack.config)
+    offsets = stack.encoding.offsets(form.position_rows, form.training_positions) if config.data.offsets else 1
     return TrainingData(
         [Stream(c.seed, c.spec.train) for c in stack.configs],
         [c.spec.task for c in stack.configs],
-        layout,
+        form.training,
         stack.encoding,
         config=config.data,
         batch=rows,
-        offsets=stack.encoding.offsets(there, needed) if config.data.offsets else 1,
+        offsets=offsets,
         device=stack.device,
     )
 
@@ -160,41 +177,7 @@ def sample_counts(fixed: FixedSet) -> dict[str, tuple[int, int]]:
 
 def tokens_per_step(stack: Stack) -> int:
     """Of one member, padding included."""
-    config = stack.config
-    return config.training.batch * row_length(training_layout(config, stack.layout), config.data)
-
-
-def evaluation_layout(config: RunConfig) -> Layout:
-    return build_layout(config.spec.layout, config.spec.task, config.operand_width, config.answer_width)
-
-
-def training_layout(config: RunConfig, layout: Layout) -> Layout:
-    """A layout whose problems differ in length has no room in training for more than is trained on."""
-    if layout.fixed_width:
-        return layout
-    return build_layout(config.spec.layout, config.spec.task, *_training_widths(config))
-
-
-def _training_widths(config: RunConfig) -> tuple[int, int]:
-    """Digits of the longest operand and answer of training."""
-    domain, task = config.spec.train, config.spec.task
-    if layout_facts(config.spec.layout).levels_answers:
-        # As wide as evaluation writes them, also where one operand is short throughout training.
-        return domain.length, min(task.answer_digits(domain.length), config.answer_width)
-    return domain.length, domain.answer_digits(task)
-
-
-def positions(config: RunConfig, layout: Layout) -> tuple[int, int]:
-    """How many positions the longest sequence takes up, in evaluation or in training, and how many there are: as
-    configured, or what the encoding takes by default."""
-    longest = max(layout.length, row_length(training_layout(config, layout), config.data))
-    needed = _positions_of(config, layout, longest)
-    return needed, config.model.context or find_encoding(config.encoding).default_rows(needed)
-
-
-def _positions_of(config: RunConfig, layout: Layout, tokens: int) -> int:
-    digits = max(layout.operand_width, layout.answer_width)
-    return find_encoding(config.encoding).needs(tokens, digits)
+    return stack.config.training.batch * Form(stack.config).row_tokens
 
 
 def stack_key(config: RunConfig) -> str:

@@ -16,13 +16,13 @@ from torch import Tensor
 from lengthwise.model.gpt import GPT
 from lengthwise.progress import Watch, duration, unwatched
 from lengthwise.runs.build import (
+    Form,
     Stack,
     build,
     check_memory,
     fixed_set,
     sample_counts,
     training_data,
-    training_layout,
     training_steps,
 )
 from lengthwise.runs.config import RunConfig
@@ -67,7 +67,7 @@ def costs(config: RunConfig, device: str) -> dict[str, Any]:
         fixed = fixed_set(config)
         return {
             "parameters": stack.model.parameter_count(),
-            "tokens_per_problem": training_layout(config, stack.layout).length,
+            "tokens_per_problem": Form(config).training.length,
             "state_bytes": _bytes(stack.model.parameters()) + _bytes(state.values()),
             "activation_bytes": _activation_bytes(stack.model, steps),
             "seconds_per_step": _seconds_each(lambda: steps.take(0, [0.0]), stack.device, at_once=TIMED),
@@ -148,9 +148,10 @@ def bench(
         rates.append(_training_rate(configs[:size], device, ceilings, seconds))
     stack = build([config], device)
     watch(total - 3, total)
-    interim, _ = _evaluation(stack, detail=False)
+    interim = _evaluation_seconds(stack, detail=False)
     watch(total - 2, total)
-    evaluation, problems = _evaluation(stack, detail=True)
+    evaluation = _evaluation_seconds(stack, detail=True)
+    problems = sum(row.problems.a.shape[1] for row in domain_rows(stack))
     watch(total - 1, total)
     data = training_data(stack, DRAWN)
     drawing = _seconds_each(lambda: data(0), device, seconds / 3, at_once=TIMED)
@@ -257,9 +258,8 @@ def _training_rate(
     }
 
 
-def _evaluation(stack: Stack, *, detail: bool) -> tuple[float, int]:
-    """Seconds for an evaluation, the second time, and how many problems it scores."""
+def _evaluation_seconds(stack: Stack, *, detail: bool) -> float:
+    """For an evaluation, the second time."""
     assess = Assessment(stack)
     stack.model.eval()
-    scored = sum(row.problems.a.shape[1] for row in domain_rows(stack, interim=not detail))
-    return _seconds_each(lambda: assess([0], detail=detail), stack.device), scored
+    return _seconds_each(lambda: assess([0], detail=detail), stack.device)

@@ -17,7 +17,7 @@ from lengthwise.evaluation.anatomy import measure_anatomy
 from lengthwise.evaluation.decode import decode, split_failures
 from lengthwise.evaluation.measure import Row, measure, measure_candidates, measure_decoded, measure_steps
 from lengthwise.evaluation.probes import measure_changed, measure_dependence, measure_dynamics
-from lengthwise.evaluation.problems import Member, Pair, Problems, given_problems, test_problems
+from lengthwise.evaluation.problems import Problems, given_problems, test_problems
 from lengthwise.evaluation.strata import Strata, chain_strata, measure_strata, pair_strata, set_strata
 from lengthwise.evaluation.text import Answered, Found, Prompts, TextModel, ask, find_functions, text_records
 from lengthwise.progress import Watch, unwatched
@@ -52,37 +52,39 @@ class Assessment:
 
     def __call__(self, steps: Sequence[int], *, detail: bool) -> list[Record]:
         """Records of all members, each after its number of steps; `detail` is for the one after training."""
-        stack, config = self.stack, self.stack.config.evaluation
-        members = stack.members(steps)
-        rows = domain_rows(stack) if detail else self._interim_rows
-        records = measure(stack, members, rows, detail=detail and config.details, digits=config.digits)
+        stack, config = self.stack.after(steps), self.stack.config.evaluation
+        rows = domain_rows(stack) if detail else self.interim_rows
+        records = measure(stack, rows, detail=detail and config.details, digits=config.digits)
         if config.dynamics:
-            records += measure_dynamics(stack, members, stack.drawing(config.interim_problems))
-        return records + _after_training(stack, members, rows) if detail else records
+            records += measure_dynamics(stack, stack.drawing(config.interim_problems))
+        return records + _after_training(stack, rows) if detail else records
 
     @cached_property
-    def _interim_rows(self) -> list[Row]:
-        return domain_rows(self.stack, interim=True)
+    def interim_rows(self) -> list[Row]:
+        """With few problems; whole is what has no more than that."""
+        config = self.stack.config.evaluation
+        few = config.interim_problems
+        return domain_rows(self.stack, problems=min(config.problems, few), whole=min(WHOLE_LIMIT, few))
 
 
-def _after_training(stack: Stack, members: Sequence[Member], rows: Sequence[Row]) -> list[Record]:
+def _after_training(stack: Stack, rows: Sequence[Row]) -> list[Record]:
     """What the evaluation config asks for besides. All members have the same, as they are one stack."""
     config, records = stack.config.evaluation, []
     candidates = [Hypothesis.parse(name) for name in config.hypotheses]
     if config.dependence:
-        records += assess_dependence(stack, members)
-    records += measure_strata(stack, members, _strata(stack, rows, candidates))
-    records += measure_candidates(stack, members, rows, candidates)
+        records += assess_dependence(stack)
+    records += measure_strata(stack, _strata(stack, rows, candidates))
+    records += measure_candidates(stack, rows, candidates)
     if config.changed_digits:
         drawing = stack.drawing(config.changed_digits)
         longer_than_one = [domain for domain in stack.config.spec.tests if domain.length > 1]
-        records += [r for domain in longer_than_one for r in measure_changed(stack, members, drawing, domain)]
+        records += [r for domain in longer_than_one for r in measure_changed(stack, drawing, domain)]
     if layout_facts(stack.config.spec.layout).with_steps:
-        records += measure_steps(stack, members, rows)
+        records += measure_steps(stack, rows)
     if config.decoded:
-        records += measure_decoded(stack, members, few_rows(stack, config.decoded))
+        records += measure_decoded(stack, few_rows(stack, config.decoded))
     if config.anatomy:
-        records += measure_anatomy(stack, members, few_rows(stack, config.anatomy))
+        records += measure_anatomy(stack, few_rows(stack, config.anatomy))
     return records
 
 
@@ -98,88 +100,74 @@ def _strata(stack: Stack, rows: Sequence[Row], candidates: Sequence[Hypothesis])
     return strata
 
 
-def assess_dependence(stack: Stack, members: Sequence[Member]) -> list[Record]:
+def assess_dependence(stack: Stack) -> list[Record]:
     """What the answers depend on, with operands of the longest length tested."""
     drawing = stack.drawing(stack.config.evaluation.interim_problems)
-    return [*measure_dependence(stack, members, drawing, _longest_tested(stack).length)]
+    return [*measure_dependence(stack, drawing, _longest_tested(stack).length)]
 
 
 def _longest_tested(stack: Stack) -> Domain:
     return Domain.parse(f"D{max(domain.length for domain in stack.config.spec.tests)}", stack.config.base)
 
 
-def assess_held_out(stack: Stack, members: Sequence[Member], sets: Sequence[FixedSet | None]) -> list[Record]:
+def assess_held_out(stack: Stack, sets: Sequence[FixedSet | None]) -> list[Record]:
     """Records of each member on the tenth of its own set that is held out, as the domain `D4 (held out)`."""
     predicted = [config.spec.predicted_hypothesis(config.spec.train) for config in stack.configs]
+    tests = {k: fixed.test for k, fixed in enumerate(sets) if fixed is not None and len(fixed.test[0])}
     records: list[Record] = []
-    for own in _of_equal_size(sets):
+    for size in dict.fromkeys(len(a) for a, _ in tests.values()):
+        own = {k: pair for k, pair in tests.items() if len(pair[0]) == size}
         # A pass is over all members: those whose sets have another size get one of these, and no records of it.
-        chosen = [own.get(k) or next(iter(own.values())) for k in range(len(members))]
+        chosen = [own.get(k) or next(iter(own.values())) for k in range(len(sets))]
         a, b = (torch.stack(side).to(stack.device) for side in zip(*chosen, strict=True))
-        row = _row(stack, Problems("held out", a, b, "sampled"), predicted)
-        labels = {members[k].run: f"{members[k].train} (held out)" for k in own}
-        measured = measure(stack, members, [row], detail=False)
+        row = Row.of(stack, Problems("held out", a, b, "sampled", held_out=True), predicted)
+        labels = {stack.members[k].run: f"{stack.members[k].train} (held out)" for k in own}
+        measured = measure(stack, [row], detail=False)
         records += [r.model_copy(update={"domain": labels[r.run]}) for r in measured if r.run in labels]
     return records
-
-
-def _of_equal_size(sets: Sequence[FixedSet | None]) -> list[dict[int, Pair]]:
-    """The problems held out, by member; members with equally many together."""
-    groups: dict[int, dict[int, Pair]] = {}
-    for k, fixed in enumerate(sets):
-        if fixed is not None and len(fixed.test[0]):
-            groups.setdefault(len(fixed.test[0]), {})[k] = fixed.test
-    return list(groups.values())
 
 
 def training_accuracies(stack: Stack, records: Sequence[Record]) -> list[float]:
     """Each member's share of right answers on that length of its training domain where it is least."""
     accuracies: list[float] = []
-    for name, config in zip(stack.names, stack.configs, strict=True):
-        exact = counted(record for record in records if record.run == name)
-        accuracies.append(min(exact[str(part), TRUTH].share for part in config.spec.train.separate_parts()))
+    for member in stack.members:
+        exact = counted(record for record in records if record.run == member.run)
+        accuracies.append(min(exact[str(part), TRUTH].share for part in member.train.separate_parts()))
     return accuracies
 
 
 # --- rows of problems ---------------------------------------------------------------------------------------
 
 
-def domain_rows(stack: Stack, domains: Sequence[Domain] | None = None, *, interim: bool = False) -> list[Row]:
-    """A row for each domain; by default for each that any member is to be measured on.
-
-    An interim evaluation has fewer problems, and takes whole only what is no larger than that.
-    """
+def domain_rows(
+    stack: Stack,
+    domains: Sequence[Domain] | None = None,
+    *,
+    problems: int | None = None,
+    whole: int = WHOLE_LIMIT,
+) -> list[Row]:
+    """A row for each domain; by default for each that any member is to be measured on. A domain is taken whole if
+    it has `whole` or fewer problems, else there are `problems` of it, by default as configured."""
     if domains is None:
-        domains = list(
-            dict.fromkeys(domain for config in stack.configs for domain in config.spec.measured_domains())
-        )
-    config = stack.config.evaluation
-    few = min(config.problems, config.interim_problems)
-    count, whole = (few, min(WHOLE_LIMIT, config.interim_problems)) if interim else (config.problems, WHOLE_LIMIT)
-    return [_domain_row(stack, domain, count, whole) for domain in domains]
+        domains = list(dict.fromkeys(d for config in stack.configs for d in config.spec.measured_domains()))
+    drawing = stack.drawing(problems or stack.config.evaluation.problems)
+    rows: list[Row] = []
+    for domain in domains:
+        predicted = [config.spec.measured_hypothesis(domain) for config in stack.configs]
+        rows.append(Row.of(stack, test_problems(domain, drawing, whole=whole), predicted))
+    return rows
 
 
-def few_rows(stack: Stack, count: int, domains: Sequence[Domain] | None = None) -> list[Row]:
-    """A row of at most `count` problems for each domain; by default for each test domain, which all members
-    share."""
-    return [_domain_row(stack, domain, count, count) for domain in domains or stack.config.spec.tests]
-
-
-def _domain_row(stack: Stack, domain: Domain, count: int, whole: int) -> Row:
-    problems = test_problems(domain, stack.drawing(count), whole=whole)
-    return _row(stack, problems, [config.spec.measured_hypothesis(domain) for config in stack.configs])
+def few_rows(stack: Stack, count: int) -> list[Row]:
+    """A row of at most `count` problems for each test domain, which all members share."""
+    return domain_rows(stack, stack.config.spec.tests, problems=count, whole=count)
 
 
 def given_row(stack: Stack, problems: Problems) -> Row:
     """A row of a user's own pairs: the prediction is that for the shortest domain that holds them all."""
     used = (problems.a | problems.b).flatten(0, 1).any(0).nonzero().flatten().tolist()
     domain = Domain.parse(f"D{max(used, default=0) + 1}", stack.config.base)
-    return _row(stack, problems, [config.spec.predicted_hypothesis(domain) for config in stack.configs])
-
-
-def _row(stack: Stack, problems: Problems, predicted: Sequence[Hypothesis | None]) -> Row:
-    tasks = [config.spec.task for config in stack.configs]
-    return Row.of(problems, tasks, predicted, stack.layout.answer_width)
+    return Row.of(stack, problems, [config.spec.predicted_hypothesis(domain) for config in stack.configs])
 
 
 # --- a trained run ------------------------------------------------------------------------------------------
@@ -230,45 +218,44 @@ def evaluate(
         raise InputError(f"show_errors is {show_errors} (must be 0 or more)")
     with memory_errors_explained(1):
         run = run if isinstance(run, Run) else load(run, device=device)
-        members, run = run.stack.members([run.step]), _drawn_otherwise(run, problems, seed)
-        stack = run.stack
+        run = _drawn_otherwise(run, problems, seed)
+        stack, spec = run.stack, run.config.spec
         domains = _domains(run, test) if pairs is None else []
-        measured = run.config.spec.measured_domains(domains)
         if pairs is not None:
             rows = [_given(run, pairs)]
         else:
-            rows = domain_rows(stack, measured) if problems is None else few_rows(stack, problems, measured)
-        records = measure_each(stack, members, rows, decoded=decoded, watch=watch)
-        predictions = run.config.spec.predictions(domains) if domains else []
-        judged = verdicts(predictions, run.config.spec.train, records) if domains else []
-        followed = find_functions(run.config.spec.task, _answered(run, rows)) if functions else []
-        depends = assess_dependence(stack, members) if dependence else []
-        shown = _dependence(run, depends) if dependence else None
+            measured, whole = spec.measured_domains(domains), problems or WHOLE_LIMIT
+            rows = domain_rows(stack, measured, problems=problems, whole=whole)
+        records = measure_each(stack, rows, decoded=decoded, watch=watch)
+        judged = verdicts(spec.predictions(domains), spec.train, records) if domains else []
+        followed = find_functions(spec.task, _answered(stack, rows)) if functions else []
+        depends, shown = [], None
+        if dependence:
+            depends = assess_dependence(stack)
+            shown = dependence_of(depends, spec.task, spec.predicted_hypothesis(_longest_tested(stack)))
         errors = find_errors(run, rows, show_errors)
         return Evaluation([*records, *depends], judged, errors, shown, followed)
 
 
 def _drawn_otherwise(run: Run, problems: int | None, seed: int | None) -> Run:
-    """The same model, asked this many problems, drawn by this seed."""
+    """The same model after training, asked this many problems, drawn by this seed."""
     config = run.config
     if problems is not None:
         config = config.changed(evaluation={"problems": problems})
     if seed is not None:
         config = config.changed(seed=seed)
-    return replace(run, config=config, stack=replace(run.stack, configs=[config]))
+    return replace(run, config=config, stack=replace(run.stack.after([run.step]), configs=[config]))
 
 
-def measure_each(
-    stack: Stack, members: Sequence[Member], rows: Sequence[Row], *, decoded: bool, watch: Watch
-) -> list[Record]:
+def measure_each(stack: Stack, rows: Sequence[Row], *, decoded: bool, watch: Watch) -> list[Record]:
     """In detail, row after row; decoded records come last."""
     forced: list[Record] = []
     written: list[Record] = []
     for done, row in enumerate(rows):
         watch(done, len(rows))
         start = time.perf_counter()
-        forced += measure(stack, members, [row], detail=True)
-        written += measure_decoded(stack, members, [row]) if decoded else []
+        forced += measure(stack, [row], detail=True)
+        written += measure_decoded(stack, [row]) if decoded else []
         log.info("%s: %.2f s", row.problems.name, time.perf_counter() - start)
     return [*forced, *written]
 
@@ -305,18 +292,12 @@ def _given(run: Run, path: Path | str) -> Row:
     return given_row(run.stack, problems)
 
 
-def _dependence(run: Run, records: Sequence[Record]) -> Dependence:
-    spec = run.config.spec
-    return dependence_of(records, spec.task, spec.predicted_hypothesis(_longest_tested(run.stack)))
-
-
-def _answered(run: Run, rows: Sequence[Row]) -> list[Answered]:
-    """Decoded answers as numbers."""
+def _answered(stack: Stack, rows: Sequence[Row]) -> list[Answered]:
+    """What is decoded, as numbers."""
     found: list[Answered] = []
     for row in rows:
-        read = [run.stack.layout.read_answer(ids) for ids in decode(run.stack, row.problems.pair)[0]]
-        numbers = [answer if isinstance(answer, int) else None for answer in read]
-        found.append(Answered(row.problems, numbers, run.config.base))
+        answers = [stack.layout.read_answer(ids) for ids in decode(stack, row.problems.pair)[0]]
+        found.append(Answered(row.problems, answers, stack.config.base))
     return found
 
 

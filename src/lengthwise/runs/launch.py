@@ -155,16 +155,19 @@ def stacks(jobs: Sequence[Job]) -> list[list[Job]]:
 
 @contextmanager
 def failures_recorded(jobs: Sequence[Job]) -> Iterator[None]:
-    """A run that cannot go on says so, and why, in its folder too."""
+    """A run that cannot go on says so in its folder too."""
     try:
         yield
     except InputError as error:
-        for job in jobs:
-            if job.folder.path.exists():
-                # On a full disk this cannot be written either; then the run is interrupted.
-                with suppress(InputError):
-                    job.folder.set_status("failed", reason=str(error))
+        record_failure(jobs, str(error))
         raise
+
+
+def record_failure(jobs: Sequence[Job], reason: str) -> None:
+    for job in jobs:
+        if job.folder.path.exists():
+            with suppress(InputError):  # on a full disk this cannot be written either; then it is interrupted
+                job.folder.set_status("failed", reason=reason)
 
 
 @contextmanager
@@ -190,31 +193,22 @@ class StackRun:
         console: Console,
         module: Module | None = None,
     ) -> None:
-        self.jobs, self.mirrors, self.console = jobs, mirrors, console
-        names = [job.folder.name for job in jobs]
-        check_memory([job.config for job in jobs], device)
-        self.stack = build([job.config for job in jobs], device, names, module=module)
+        self.jobs, self.mirrors = jobs, mirrors
+        self.names, configs = [job.folder.name for job in jobs], [job.config for job in jobs]
+        check_memory(configs, device)
+        self.stack = build(configs, device, self.names, module=module)
         self.assess = Assessment(self.stack)
         self.trainer = Trainer(self.stack.model, training_steps(self.stack), self.stack.config.training)
-        self.fixed_sets = [fixed_set(job.config) for job in jobs]
+        self.fixed_sets = [fixed_set(config) for config in configs]
+        title = self.names[0] if len(jobs) == 1 else f"{len(jobs)} models"
+        self.bar = TrainingBar(title, self.stack.config.training.steps, console)
         self.evaluation_seconds = 0.0
         self._resume()
 
     def to_the_end(self) -> None:
-        names = self.stack.names
-        title = names[0] if len(names) == 1 else f"{len(names)} models"
-        bar = TrainingBar(title, self.stack.config.training.steps, self.console)
-        with bar, _stop_signal() as stop:
-            self.trainer.run(
-                Callbacks(
-                    evaluate=lambda progress: self._evaluate(progress, bar),
-                    finish=self._finish,
-                    record_losses=lambda progress: self._record_losses(progress, bar),
-                    checkpoint=self._checkpoint,
-                    after_step=lambda progress: bar.step(progress, self.trainer.last_step()),
-                    stop=stop.is_set,
-                )
-            )
+        measuring = (self._evaluate, self._finish, self._record_losses)
+        with self.bar, _stop_signal() as stop:
+            self.trainer.run(Callbacks(*measuring, self._checkpoint, self._after_step, stop.is_set))
         progress = self.trainer.progress
         log.info("%.1f s of steps, %.1f s of evaluations", progress.seconds, self.evaluation_seconds)
         if not progress.finished:
@@ -257,23 +251,26 @@ class StackRun:
             self.evaluation_seconds = state.evaluation_seconds
         self.trainer.progress.alive = self.trainer.steps.alive()
 
-    def _evaluate(self, progress: Progress, bar: TrainingBar) -> list[float]:
+    def _after_step(self, progress: Progress) -> None:
+        self.bar.step(progress, self.trainer.last_step())
+
+    def _evaluate(self, progress: Progress) -> list[float]:
         with self._timed():
             records = self.assess([progress.step] * len(self.jobs), detail=False)
             self._record(progress, records)
         accuracies = training_accuracies(self.stack, records)
-        bar.evaluated(progress, accuracies)
+        self.bar.evaluated(progress, accuracies)
         return accuracies
 
-    def _record_losses(self, progress: Progress, bar: TrainingBar) -> None:
+    def _record_losses(self, progress: Progress) -> None:
         self._record(progress, [])
-        bar.read_losses(progress)
+        self.bar.read_losses(progress)
 
     def _finish(self, progress: Progress) -> None:
         with self._timed():
             steps = self.trainer.steps_taken()
             records = self.assess(steps, detail=True)
-            records += assess_held_out(self.stack, self.stack.members(steps), self.fixed_sets)
+            records += assess_held_out(self.stack.after(steps), self.fixed_sets)
             self._record(progress, records)
 
     @contextmanager
@@ -287,7 +284,7 @@ class StackRun:
         self.evaluation_seconds += seconds
 
     def _record(self, progress: Progress, records: Sequence[Record]) -> None:
-        members = self.stack.members(self.trainer.steps_taken())
+        members = self.stack.after(self.trainer.steps_taken()).members
         for k, (job, member) in enumerate(zip(self.jobs, members, strict=True)):
             if not progress.alive[k]:
                 continue
@@ -302,7 +299,7 @@ class StackRun:
 
     def _checkpoint(self, progress: Progress) -> None:
         """One transaction: every member keeps its checkpoint before until all have a new one."""
-        start, whole, names = time.perf_counter(), self.trainer.state(), self.stack.names
+        start, whole = time.perf_counter(), self.trainer.state()
         live = [(k, job) for k, job in enumerate(self.jobs) if progress.alive[k]]
         for k, job in live:
             save_checkpoint(
@@ -314,8 +311,8 @@ class StackRun:
                 seconds=progress.seconds,
                 evaluation_seconds=self.evaluation_seconds,
                 records_size=job.folder.records_size(),
-                dead=[name for name, alive in zip(names, progress.alive, strict=True) if not alive],
-                stack=[names[k] for k, _ in live] if len(live) > 1 else (),
+                dead=[name for name, alive in zip(self.names, progress.alive, strict=True) if not alive],
+                stack=[self.names[k] for k, _ in live] if len(live) > 1 else (),
             )
         for _, job in live:
             drop_previous(job.folder.checkpoint_path)

@@ -10,7 +10,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
@@ -26,7 +26,7 @@ from lengthwise.records.files import InUseError
 from lengthwise.records.folder import STATUS, RunFolder
 from lengthwise.runs.build import stack_key
 from lengthwise.runs.config import completed, read_config
-from lengthwise.runs.launch import Job, train_jobs
+from lengthwise.runs.launch import Job, record_failure, train_jobs
 
 STATES = {"waiting": "dim", "running": "cyan", "failed": "red", "done": "green"}
 NAMES_SHOWN = 3
@@ -123,10 +123,8 @@ def _recorded(error: Exception, jobs: Sequence[Job]) -> Failures:
     reason = str(error) if isinstance(error, InputError) else one_line(f"{type(error).__name__}: {error}")
     if not isinstance(error, InputError):
         traceback.print_exception(error)
-    for job in jobs:
-        if job.folder.path.exists() and not isinstance(error, InUseError):
-            with suppress(InputError):  # on a full disk this cannot be written either
-                job.folder.set_status("failed", reason=reason)
+    if not isinstance(error, InUseError):
+        record_failure(jobs, reason)
     return {str(job.folder.path): reason for job in jobs}
 
 

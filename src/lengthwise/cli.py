@@ -145,7 +145,3 @@ def _one_line(boxed: str) -> str:
     text = re.sub(r"^Error parsing config\.(\w+): ", r"\1.", " ".join(said[start:end]))
     text = text.removeprefix("Error parsing ").removesuffix(".")
     return text[:1].lower() + text[1:]
-
-
-if __name__ == "__main__":
-    main()

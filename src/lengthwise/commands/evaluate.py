@@ -182,14 +182,6 @@ class Evaluate(Verbosity):
         folder.set_status("done", step=records[0].step)
 
 
-FUNCTION_LEGEND = (
-    "Nearest function: of truth and the task on the last n digits (truncated:n), through windows of n columns "
-    "(windowed:n), on the first n digits (leading:n) and on folded ones (folded:n), the one that the answers "
-    "follow most often; of equals the first in this order. Chain n: problems whose longest carry chain has n "
-    "columns. Answers that are no number are wrong, and counted as malformed."
-)
-
-
 def as_json(found: "Evaluation") -> dict[str, Any]:
     from lengthwise.report.run_tables import verdict_json
 
@@ -242,7 +234,7 @@ def show(
     for answer in found.errors if task is None else ():
         console.print(str(answer), markup=False, soft_wrap=True)
     if found.functions:
-        tell(function_table(found.functions), FUNCTION_LEGEND)
+        tell(function_table(found.functions), legend("functions"))
 
 
 def function_table(rows: "list[Found]") -> Table:

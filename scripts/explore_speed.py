@@ -42,7 +42,7 @@ def main() -> None:
 
 def time_start(page: Page) -> None:
     begun = time.perf_counter()
-    command = [sys.executable, "-m", "lengthwise.cli", "explore", "--no-browser", "--port", "0"]
+    command = [sys.executable, "-m", "lengthwise", "explore", "--no-browser", "--port", "0"]
     command += ["--runs", str(RESULTS)]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:

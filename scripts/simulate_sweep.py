@@ -19,12 +19,12 @@ from pathlib import Path
 import tyro
 from rich.console import Console
 
-from lengthwise.commands.sweep import ScaleOut
 from lengthwise.recipes.configure import grid
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.frame import records_frame
 from lengthwise.records.schema import Record
 from lengthwise.records.view import RunView
+from lengthwise.runs.engines import ScaleOut
 from lengthwise.runs.launch import Job
 from lengthwise.runs.sweep import Failures, Work, sweep_jobs
 

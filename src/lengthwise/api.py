@@ -6,23 +6,26 @@
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from rich.console import Console
+from rich.markup import escape
 
 from lengthwise.errors import InputError
 from lengthwise.progress import news_console
-from lengthwise.recipes import configure
+from lengthwise.recipes import Recipe, Setting, configure, find_recipes
+from lengthwise.recipes.configure import grid
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.spec import read_spec
 from lengthwise.records.verdicts import Verdict
 from lengthwise.records.view import RunView
-from lengthwise.report.run_tables import show_run
+from lengthwise.report.run_tables import row_table, show_run
 from lengthwise.runs.config import RunConfig, read_config
+from lengthwise.runs.engines import ScaleOut, train_recipe
 from lengthwise.shipped import model_path
 from lengthwise.shown import Shown
 
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
     from lengthwise.runs.load import Run as LoadedRun
 
 PathLike = str | os.PathLike[str]
+
+OUT = {("full", "fast"): "runs/full", ("full", "paper"): "runs/paper", ("laptop", "fast"): "runs/laptop"}
+"""Where recipes are reproduced, by scale and preset."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -172,12 +178,57 @@ def reproduce(
     quiet: bool = False,
 ) -> list[Run]:
     """Train a recipe's models, measure them, show its tables, and write these and its figures to `out`."""
-    from lengthwise.commands.reproduce import Reproduce
+    console, news = Console(highlight=False, quiet=quiet), news_console(quiet=quiet)
+    trained = partial(train_recipe, device=device, console=news)
+    asked: dict[str, Any] = {"seeds": seeds, "only": only, "out": out}
+    found = reproduced(recipe, Setting(scale=scale, preset=preset), trained, **asked, console=console)
+    return [Run(view.source.path, device) for views in found.values() for view in views]
 
-    place = None if out is None else Path(out)
-    asked = {"scale": scale, "preset": preset, "seeds": seeds, "only": tuple(only), "out": place, "device": device}
-    shown = Reproduce(recipe=recipe, quiet=quiet, **asked).reproduced(Console(highlight=False, quiet=quiet))
-    return [Run(Path(row["run"]), device) for own in shown for row in own["rows"]]
+
+def reproduced(
+    recipe: str,
+    setting: Setting,
+    trained: Callable[..., list[RunFolder]],
+    *,
+    seeds: int | None,
+    only: Sequence[str],
+    out: PathLike | None,
+    console: Console,
+) -> dict[str, list[RunView]]:
+    """What `reproduce` does, `trained` as one likes, and shown on this console: the runs of each recipe."""
+    if seeds is not None and seeds < 0:
+        raise InputError(f"seeds is {seeds} (must be 0 or more)")
+    recipes, small = find_recipes(recipe), " (in small)" if setting.laptop else ""
+    place, found = Path(out or OUT[setting.scale, setting.preset]), dict[str, list[RunView]]()
+    for own in recipes:
+        console.print(f"[bold]{own.name}[/]: {escape(own.purpose)}{small}", soft_wrap=True)
+        count = own.usual_seeds(setting) if seeds is None else seeds
+        asked = {"scale": setting.scale, "preset": setting.preset, "seeds": count}
+        folders = trained(own.name, own.runs(setting, count, only), place, asked=asked)
+        found[own.name] = [RunView(folder) for folder in folders]
+        console.print(row_table(found[own.name]))
+    render(recipes, place, console)
+    return found
+
+
+def render(recipes: Sequence[Recipe], out: Path, console: Console) -> None:
+    """Show the tables of these recipes, and write all tables and figures; not where a library is missing."""
+    try:
+        from lengthwise.report.results import tables_of, write_results
+    except ImportError as error:
+        return console.print(
+            f"No {error.name} here to draw with: the same command where it is installed draws what was trained",
+            soft_wrap=True,
+        )
+    from lengthwise.report.collection import Collection
+    from lengthwise.report.tables import terminal
+
+    collection = Collection(out)
+    for table in (table for recipe in recipes for table in tables_of(recipe, collection).values()):
+        for part in terminal(table, console.width):
+            console.print(part)
+    written = write_results(out)
+    return console.print(f"Tables, figures and summary.json in {out}: {len(written)} files", soft_wrap=True)
 
 
 def sweep(
@@ -195,9 +246,6 @@ def sweep(
     Options are those of the verb: `workers`, `retries` and so on say how it is done `on` an engine, all others are
     of the runs: `sweep("add", vary={"seed": range(10)}, train="D4", size="nano", steps=200)`.
     """
-    from lengthwise.commands.sweep import ScaleOut
-    from lengthwise.recipes.configure import grid
-
     ways = {field.name for field in fields(ScaleOut)}
     scale_out = ScaleOut(on=on, **{name: own for name, own in options.items() if name in ways})
     shared = {name: own for name, own in options.items() if name not in ways}

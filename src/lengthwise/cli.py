@@ -30,7 +30,9 @@ VERBS = {
     "demo": "the paper's Table 1 in miniature, on this machine",
 }
 
-WRITE_FILES = ("report", "export", "data")
+HOMES = {"sweep": "train", "ask": "evaluate", "demo": "reproduce"}
+HOMES |= dict.fromkeys(("report", "export", "data"), "files")
+"""Of verbs that share a module of `commands` with others."""
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -115,7 +117,7 @@ def _command(verb: str) -> Any:
     """The class of a verb, whose fields are its options."""
     if verb not in VERBS:
         raise InputError(f"unknown verb {verb!r} (choose from {', '.join(VERBS)})")
-    home = importlib.import_module(f"lengthwise.commands.{'files' if verb in WRITE_FILES else verb}")
+    home = importlib.import_module(f"lengthwise.commands.{HOMES.get(verb, verb)}")
     return getattr(home, verb.capitalize())
 
 
@@ -143,7 +145,3 @@ def _one_line(boxed: str) -> str:
     text = re.sub(r"^Error parsing config\.(\w+): ", r"\1.", " ".join(said[start:end]))
     text = text.removeprefix("Error parsing ").removesuffix(".")
     return text[:1].lower() + text[1:]
-
-
-if __name__ == "__main__":
-    main()

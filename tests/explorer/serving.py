@@ -26,7 +26,7 @@ class Server(NamedTuple):
 @contextmanager
 def serving(*arguments: str, **options) -> Iterator[Server]:
     """A server that is gone afterwards, whatever happens."""
-    command = [sys.executable, "-m", "lengthwise.cli", "explore", "--no-browser", "--port", "0", *arguments]
+    command = [sys.executable, "-m", "lengthwise", "explore", "--no-browser", "--port", "0", *arguments]
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, **options

@@ -336,7 +336,7 @@ def test_a_host_that_is_none_is_one_line_and_exit_code_2(capsys, host):
 
 def test_a_folder_that_is_not_there_is_one_line_and_exit_code_2(tmp_path):
     missing = tmp_path / "missing"
-    command = [sys.executable, "-m", "lengthwise.cli", "explore", "--no-browser", "--port", "0", "--runs", missing]
+    command = [sys.executable, "-m", "lengthwise", "explore", "--no-browser", "--port", "0", "--runs", missing]
     ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     assert ended.returncode == 2 and not ended.stdout
     (line,) = ended.stderr.splitlines()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lengthwise.commands.demo import Demo, row_verdict
+from lengthwise.commands.reproduce import Demo, row_verdict
 from lengthwise.errors import InputError
 from lengthwise.recipes import relative
 from lengthwise.recipes.relative import DEMO_ENCODINGS, DEMO_TASKS, demo_configs

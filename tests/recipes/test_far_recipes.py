@@ -105,7 +105,7 @@ def test_decoded_answers_of_every_tested_length(tmp_path):
 @pytest.mark.slow
 def test_a_recipe_has_a_number_of_seeds_of_its_own(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(RECIPES, "coupled-1000", tiny_recipe("coupled-1000"))
-    monkeypatch.setattr("lengthwise.commands.reproduce.render", lambda recipes, out, console: None)
+    monkeypatch.setattr("lengthwise.api.render", lambda recipes, out, console: None)
     common = ["reproduce", "coupled-1000", "--json", "--out"]
     laptop = [str(tmp_path / "laptop"), "--scale", "laptop"]
     for arguments, count in (([str(tmp_path / "own")], 3), (laptop, 1)):

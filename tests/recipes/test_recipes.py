@@ -11,13 +11,13 @@ from training import train
 
 import lengthwise
 from lengthwise.cli import main
-from lengthwise.commands.reproduce import covered
 from lengthwise.errors import InputError
 from lengthwise.model.config import SIZES
 from lengthwise.recipes import RECIPES, Recipe, Setting, catalogue, find_recipes
 from lengthwise.recipes.recipe import row_names
 from lengthwise.report.collection import Collection
 from lengthwise.runs.build import stack_key
+from lengthwise.runs.engines import covered
 
 FULL, PAPER, LAPTOP = Setting(), Setting(preset="paper"), Setting(scale="laptop")
 

@@ -2,12 +2,12 @@
 
 from rich.console import Console
 
-from lengthwise.commands.reproduce import reproduce
 from lengthwise.recipes import Setting
+from lengthwise.runs.engines import train_recipe
 
 
 def train(recipe, out, setting=None, *, seeds=1, only=()):
     setting = setting or Setting()
     asked = {"scale": setting.scale, "preset": setting.preset, "seeds": seeds}
     runs = recipe.runs(setting, seeds, only)
-    return reproduce(recipe.name, runs, out, asked=asked, device="cpu", console=Console(quiet=True))
+    return train_recipe(recipe.name, runs, out, asked=asked, device="cpu", console=Console(quiet=True))

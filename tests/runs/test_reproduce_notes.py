@@ -7,12 +7,11 @@ from threading import Barrier
 import pytest
 from rich.console import Console
 
-from lengthwise.commands import reproduce as verb
-from lengthwise.commands.reproduce import covered, reproduce
 from lengthwise.recipes import RECIPES, Setting
 from lengthwise.records.files import read_json, write_json
 from lengthwise.records.folder import RunFolder
-from lengthwise.runs import launch
+from lengthwise.runs import engines, launch
+from lengthwise.runs.engines import covered, train_recipe
 
 RECIPE = RECIPES["modular-addition"]
 ROWS = [*RECIPE.rows(Setting())]
@@ -34,7 +33,7 @@ def trained_at_once(monkeypatch):
 
 def noted(row, out):
     asked = {"scale": "full", "preset": "fast", "seeds": 1}
-    reproduce(RECIPE.name, RECIPE.runs(Setting(), 1, [row]), out, asked=asked, console=Console(quiet=True))
+    train_recipe(RECIPE.name, RECIPE.runs(Setting(), 1, [row]), out, asked=asked, console=Console(quiet=True))
     return read_json(out / FILE)
 
 
@@ -61,7 +60,7 @@ def test_calls_that_end_together_lose_nothing(tmp_path, monkeypatch):
         start.wait()
         return noted(row, tmp_path)
 
-    monkeypatch.setattr(verb, "write_json", slowly)
+    monkeypatch.setattr(engines, "write_json", slowly)
     with ThreadPoolExecutor(len(ROWS)) as pool:
         list(pool.map(call, ROWS))
     note = read_json(tmp_path / FILE)

@@ -17,12 +17,11 @@ from rich.console import Console
 
 import lengthwise
 from lengthwise.cli import main
-from lengthwise.commands.reproduce import reproduce
-from lengthwise.commands.sweep import ScaleOut
 from lengthwise.recipes.configure import grid
 from lengthwise.records.files import read_json
 from lengthwise.records.folder import RunFolder
 from lengthwise.runs import local
+from lengthwise.runs.engines import ScaleOut, train_recipe
 from lengthwise.runs.launch import Job
 from lengthwise.runs.local import LocalEngine, worker_environments
 from lengthwise.runs.sweep import Board, Work, finish, pieces, sweep_jobs
@@ -261,7 +260,9 @@ def test_reproduce_and_python_take_the_same_engines(tmp_path):
     asked = {"scale": "full", "preset": "fast", "seeds": 1}
     on = ScaleOut(on="local", workers=1)
     out = tmp_path / "results"
-    (folder,) = reproduce("own", {"row-s3": config}, out, asked=asked, device="cpu", scale_out=on, console=QUIET)
+    (folder,) = train_recipe(
+        "own", {"row-s3": config}, out, asked=asked, device="cpu", scale_out=on, console=QUIET
+    )
     assert folder.status() == "done" and read_json(out / "own.json")["runs"] == ["row-s3"]
     shared = {"train": "D2", "base": 3, "test": "D1..3", "training": {"steps": 4}, "problems": 20}
     model = {"layers": 1, "heads": 2, "width": 16}

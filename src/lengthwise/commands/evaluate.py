@@ -1,4 +1,4 @@
-"""lengthwise evaluate: measure a trained run."""
+"""lengthwise evaluate and ask: measure a trained run on many problems, and put a problem to it."""
 
 import json
 from dataclasses import dataclass, field, replace
@@ -6,22 +6,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, RenderableType
+from rich.table import Column, Table
 
 from lengthwise.arithmetic import Task
-from lengthwise.commands.ask import answers_shown
 from lengthwise.errors import InputError
 from lengthwise.progress import Verbosity, Watch, progress_shown
 from lengthwise.records.files import refuse_used_folder
 from lengthwise.report.tables import new_table, percent
+from lengthwise.report.words import unlike_training
 
 if TYPE_CHECKING:
     from lengthwise.evaluation.text import Found
     from lengthwise.records.schema import Record
     from lengthwise.runs.config import RunConfig
     from lengthwise.runs.evaluate import Evaluation
-    from lengthwise.runs.load import Run
+    from lengthwise.runs.load import Answer, Run
 
 TEXT_PROBLEMS = 1_000
 DEFAULT_PROBLEMS = f"(default: as many as after training; {TEXT_PROBLEMS:,} of a model that is asked in text)"
@@ -182,14 +182,6 @@ class Evaluate(Verbosity):
         folder.set_status("done", step=records[0].step)
 
 
-FUNCTION_LEGEND = (
-    "Nearest function: of truth and the task on the last n digits (truncated:n), through windows of n columns "
-    "(windowed:n), on the first n digits (leading:n) and on folded ones (folded:n), the one that the answers "
-    "follow most often; of equals the first in this order. Chain n: problems whose longest carry chain has n "
-    "columns. Answers that are no number are wrong, and counted as malformed."
-)
-
-
 def as_json(found: "Evaluation") -> dict[str, Any]:
     from lengthwise.report.run_tables import verdict_json
 
@@ -242,7 +234,7 @@ def show(
     for answer in found.errors if task is None else ():
         console.print(str(answer), markup=False, soft_wrap=True)
     if found.functions:
-        tell(function_table(found.functions), FUNCTION_LEGEND)
+        tell(function_table(found.functions), legend("functions"))
 
 
 def function_table(rows: "list[Found]") -> Table:
@@ -251,3 +243,76 @@ def function_table(rows: "list[Found]") -> Table:
         shares = percent(row.right / row.total), str(row.function or "–"), percent(row.agrees / row.total)
         table.add_row(row.where, str(row.total), str(row.malformed), *shares)
     return table
+
+
+# --- one problem --------------------------------------------------------------------------------------------
+
+
+LONG = 20
+"""Digits of an answer that no longer fits into a column of a table."""
+
+HEADER = ("problem", "model answers", "truth", "theory predicts", "by")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """Ask a trained model, and see its answer beside the truth and what theory says it computes.
+
+    Example: lengthwise ask runs/add-D4-learned-s1 1234 + 5678
+    """
+
+    run_folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """A run folder, or a model that comes with the package: addition, coupled-addition,
+    coupled-multiplication, mod-100, mod-101."""
+    problem: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="PROBLEM")]
+    """Two numbers in the model's base with +, * or x between them: 12+5, 12 + 5, 12 x 5. A shell takes * for
+    names of files, unless it is quoted."""
+    device: str = "auto"
+    """Where to run: auto, cpu, cuda."""
+    json: bool = False
+    """Print JSON."""
+
+    def run(self) -> None:
+        from lengthwise.runs.load import load
+
+        run = load(self.run_folder, device=self.device)
+        with progress_shown("asking the model") as watch:
+            watch(0, 1)
+            answer = run.ask(" ".join(self.problem))
+        if self.json:
+            return print(json.dumps(answer.as_json(), indent=2))
+        console = Console(highlight=False)
+        console.print(answers_shown([answer]))
+        if note := unlike_training(run.config.spec.train, answer.a, answer.b):
+            console.print(f"[dim]{note}[/dim]")
+        return None
+
+
+def answers_shown(answers: "list[Answer]") -> RenderableType:
+    """A row of a table for each, or, where numbers are long, a line for each number in full."""
+    rows = [_cells(answer) for answer in answers]
+    if all(answer.truth < answer.task.base**LONG for answer in answers):
+        return new_table(*HEADER, rows=rows)
+    lines = Table.grid("", Column(overflow="fold"), padding=(0, 2, 1, 0))
+    for name, text in (cell for row in rows for cell in zip(HEADER, row, strict=True)):
+        lines.add_row(f"[dim]{name}[/dim]", text)
+    return lines
+
+
+def _cells(answer: "Answer") -> list[str]:
+    """Digits that differ from the truth are marked."""
+    found = answer.as_json()
+    return [
+        f"{found['a']} {answer.task.symbol} {found['b']}",
+        marked(found["answered"] or "malformed", found["truth"]),
+        found["truth"],
+        "–" if found["predicted"] is None else marked(found["predicted"], found["truth"]),
+        found["hypothesis"] or "no prediction",
+    ]
+
+
+def marked(text: str, truth: str) -> str:
+    """Red where a digit differs from the one of equal place in the truth."""
+    width = max(len(text), len(truth))
+    pairs = zip(text.rjust(width), truth.rjust(width), strict=True)
+    return "".join(x if x == y else f"[red]{x}[/red]" for x, y in pairs).lstrip()

@@ -105,11 +105,11 @@ class Data:
     """File to write; FILE.md is its card."""
 
     def run(self) -> None:
-        from lengthwise.interop.data import DataSet, write, write_lines
+        from lengthwise.interop.data import DataSet, lines, write
 
         data = DataSet(**{name: getattr(self, name) for name in DataSet.model_fields})
         if self.out is not None:
             return write(data, self.format, self.out)
         if self.format == "parquet":
             raise InputError("--format parquet requires --out FILE")
-        return write_lines(data, self.format, sys.stdout)
+        return sys.stdout.writelines(lines(data, self.format))

@@ -1,29 +1,30 @@
-"""lengthwise reproduce: a table or figure of the paper, by its name, and a note of what its runs took."""
+"""lengthwise reproduce and demo: a table or figure of the paper by its name, and Table 1 in miniature."""
 
 import json
-import math
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
-from rich.console import Console
-from rich.markup import escape
+from rich.table import Table
 
-from lengthwise.commands.sweep import ScaleOut
+from lengthwise import api
 from lengthwise.errors import InputError
 from lengthwise.progress import Verbosity
-from lengthwise.recipes import RECIPES, Recipe, Setting, find_recipes
-from lengthwise.recipes.configure import Rows
-from lengthwise.records.files import file_lock, read_json, write_json
-from lengthwise.records.folder import RunFolder
+from lengthwise.recipes import RECIPES, Setting
+from lengthwise.records.verdicts import GATE, TOLERANCE, Verdict
+from lengthwise.report.run_tables import row_json, row_verdict, styled, verdict_json
+from lengthwise.report.tables import EXACT, MARKS, new_table, percent
+from lengthwise.runs.engines import IN_THIS_PROCESS, ON_THIS_MACHINE, ScaleOut, train_recipe
 
-OUT = {("full", "fast"): "runs/full", ("full", "paper"): "runs/paper", ("laptop", "fast"): "runs/laptop"}
+if TYPE_CHECKING:
+    from lengthwise.runs.config import RunConfig
+
 DEFAULT_OUT = "(default: runs/full, runs/laptop, or runs/paper with that preset)"
-IN_THIS_PROCESS = ScaleOut()
 DEFAULT_SEEDS = "(default: the recipe's own number, 1 or 3; 1 at scale laptop)"
 
 
@@ -58,129 +59,20 @@ class Reproduce(Verbosity):
     def run(self) -> None:
         if self.list:
             return print(listed(self.json))
-        shown = self.reproduced(self.results(as_json=self.json))
-        if self.json:
-            print(json.dumps(shown, indent=2))
-        if self.scale_out.on and any(row["status"] != "done" for recipe in shown for row in recipe["rows"]):
-            sys.exit(1)
-        return None
-
-    def reproduced(self, console: Console) -> "list[dict[str, Any]]":
-        """Train and show each recipe; its runs, as --json prints them."""
         if self.recipe is None:
             raise InputError("missing recipe (lengthwise reproduce --list names them)")
-        if self.seeds is not None and self.seeds < 0:
-            raise InputError(f"seeds is {self.seeds} (must be 0 or more)")
         if self.scale_out.on is None and self.scale_out != IN_THIS_PROCESS:
             raise InputError("--workers, --stack and the like require --on (choose from local, ray, slurm)")
-        recipes = find_recipes(self.recipe)
-        setting = Setting(scale=self.scale, preset=self.preset)
-        out = self.out or Path(OUT[self.scale, self.preset])
-        shown = [self._reproduce(recipe, setting, out, console) for recipe in recipes]
-        render(recipes, out, console)
-        return shown
-
-    def _reproduce(self, recipe: Recipe, setting: Setting, out: Path, console: Console) -> dict[str, Any]:
-        from lengthwise.records.view import RunView
-        from lengthwise.report.run_tables import row_json, row_table
-
-        small = " (in small)" if setting.laptop else ""
-        console.print(f"[bold]{recipe.name}[/]: {escape(recipe.purpose)}{small}", soft_wrap=True)
-        seeds = recipe.usual_seeds(setting) if self.seeds is None else self.seeds
-        asked = {"scale": setting.scale, "preset": setting.preset, "seeds": seeds}
-        runs = recipe.runs(setting, seeds, self.only)
-        where = {"device": self.device, "scale_out": self.scale_out, "console": self.news()}
-        folders = reproduce(recipe.name, runs, out, asked=asked, **where)
-        views = [RunView(folder) for folder in folders]
-        console.print(row_table(views))
-        return {"recipe": recipe.name, "rows": [row_json(view) for view in views]}
-
-
-def reproduce(
-    name: str,
-    runs: Rows,
-    out: Path,
-    *,
-    asked: Mapping[str, Any],
-    device: str = "auto",
-    scale_out: ScaleOut = IN_THIS_PROCESS,
-    console: Console,
-) -> list[RunFolder]:
-    """Train what is not trained yet of a recipe's runs, by their names. OUT/NAME.json notes the runs, the seconds
-    that training them took, and what was `asked`: scale, preset and number of seeds."""
-    folders = [RunFolder(out / "runs" / run) for run in runs]
-    unfinished, start = any(folder.status() != "done" for folder in folders), time.time()
-    try:
-        return scale_out.train(runs, out / "runs", out / "logs", device=device, console=console)[0]
-    finally:
-        span = [[round(start, 1), round(time.time(), 1)]] if unfinished else []
-        _note(name, folders, out, asked, span)
-
-
-def _note(
-    name: str, folders: Sequence[RunFolder], out: Path, asked: Mapping[str, Any], span: list[list[float]]
-) -> None:
-    """A call that goes on with what an earlier one began, or trains other rows beside it, adds to its note."""
-    there = [folder for folder in folders if (folder.path / "environment.json").exists()]
-    if not there:
-        return
-    environment = there[0].environment()
-    path = out / f"{name}.json"
-    with file_lock(path):
-        before = _with_spans(read_json(path)) if path.exists() else {}
-        spans = [*before.get("spans", []), *span]
-        write_json(
-            path,
-            {
-                **before,
-                "recipe": name,
-                **asked,
-                "seeds": max(asked["seeds"], before.get("seeds", 0)),
-                "runs": list(dict.fromkeys([*before.get("runs", []), *(folder.name for folder in there)])),
-                "spans": spans,
-                "wall_seconds": round(before.get("earlier_seconds", 0.0) + covered(spans), 1),
-                "commit": environment["commit"],
-                "device": environment["device"],
-            },
-        )
-
-
-def _with_spans(note: dict[str, Any]) -> dict[str, Any]:
-    """A note of an earlier version tells seconds alone, and not when they were."""
-    return note if "spans" in note else {**note, "earlier_seconds": note["wall_seconds"], "spans": []}
-
-
-def covered(spans: Sequence[list[float]]) -> float:
-    """How long any of them lasted: calls side by side count once.
-
-    >>> covered([[0, 10], [5, 12], [20, 21]])
-    13.0
-    """
-    total, reached = 0.0, -math.inf
-    for start, end in sorted(spans):
-        total += max(end - max(start, reached), 0.0)
-        reached = max(reached, end)
-    return round(total, 1)
-
-
-def render(recipes: Sequence[Recipe], out: Path, console: Console) -> None:
-    """Show the tables of these recipes, and write all tables and figures; not where a library is missing."""
-    try:
-        from lengthwise.report.results import tables_of, write_results
-    except ImportError as error:
-        return console.print(
-            f"No {error.name} here to draw with: the same command where it is installed draws what was trained",
-            soft_wrap=True,
-        )
-    from lengthwise.report.collection import Collection
-    from lengthwise.report.tables import terminal
-
-    collection = Collection(out)
-    for table in (table for recipe in recipes for table in tables_of(recipe, collection).values()):
-        for part in terminal(table, console.width):
-            console.print(part)
-    written = write_results(out)
-    return console.print(f"Tables, figures and summary.json in {out}: {len(written)} files", soft_wrap=True)
+        console, setting = self.results(as_json=self.json), Setting(scale=self.scale, preset=self.preset)
+        trained = partial(train_recipe, device=self.device, scale_out=self.scale_out, console=self.news())
+        asked: dict[str, Any] = {"seeds": self.seeds, "only": self.only, "out": self.out}
+        found = api.reproduced(self.recipe, setting, trained, **asked, console=console)
+        if self.json:
+            shown = [{"recipe": name, "rows": [row_json(view) for view in views]} for name, views in found.items()]
+            print(json.dumps(shown, indent=2))
+        if self.scale_out.on and any(view.source.status() != "done" for views in found.values() for view in views):
+            sys.exit(1)
+        return None
 
 
 def listed(as_json: bool) -> str:
@@ -188,3 +80,72 @@ def listed(as_json: bool) -> str:
         return json.dumps({name: recipe.purpose for name, recipe in RECIPES.items()}, indent=2)
     width = max(map(len, RECIPES))
     return "\n".join(f"{name:<{width}}  {recipe.purpose}" for name, recipe in RECIPES.items())
+
+
+# --- in miniature -------------------------------------------------------------------------------------------
+
+
+FAMILIES = {"learned": "absolute", "coupled": "relative"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demo(Verbosity):
+    """Train eight small models on this machine and see which predictions hold, in a minute and a half."""
+
+    out: Path = Path("runs/demo")
+    """Folder that holds the run folders. Finished runs in it are not trained again."""
+    json: bool = False
+    """Print the rows as JSON."""
+
+    def run(self) -> None:
+        from lengthwise.recipes import catalogue
+        from lengthwise.recipes.relative import demo_configs
+        from lengthwise.records.view import RunView
+        from lengthwise.report.page import Report
+
+        console = self.results(as_json=self.json)
+        configs, words, start = demo_configs(), catalogue()["demo"], time.perf_counter()
+        console.print(words["introduction"], soft_wrap=True)
+        # A core for each stack takes less time than all cores for one stack after the other.
+        runs = {config.name: config for config in configs}
+        folders, failed = ON_THIS_MACHINE.train(
+            runs, self.out, self.out / "logs", device="cpu", console=self.news()
+        )
+        if failed:
+            first, reason = next(iter(failed.items()))
+            raise InputError(f"{len(failed)} of {len(runs)} runs failed; {Path(first).name}: {reason}")
+        seconds = time.perf_counter() - start
+        rows = [(config, RunView(folder).verdicts()) for config, folder in zip(configs, folders, strict=True)]
+        if self.json:
+            return print(json.dumps([demo_json(config, verdicts) for config, verdicts in rows], indent=2))
+        console.print(demo_table(rows))
+        bounds = {"gate": 100 * GATE, "tolerated": 100 * (1 - TOLERANCE)}
+        console.print(words["conclusion"].format(example=folders[0].path, **bounds), soft_wrap=True)
+        page = self.out / "report.html"
+        Report.of([folder.path for folder in folders]).write(page)
+        console.print(f"{seconds:.0f} s; run folders in {self.out}", soft_wrap=True)
+        return console.print(f"To look at all of it, open {page} in a browser", soft_wrap=True)
+
+
+def demo_table(rows: "Sequence[tuple[RunConfig, list[Verdict]]]") -> Table:
+    lengths = [str(verdict.prediction.domain)[1:] for verdict in rows[0][1]]
+    digits = [f"{n} digit{'s' if n != '1' else ''}" for n in lengths]
+    columns = ("positions", "task", *digits, "verdict", "theory")
+    table = new_table(*columns, title="Table 1 of the paper, in miniature")
+    for config, verdicts in rows:
+        shares = (f"{percent(v.accuracy.share)} ({percent(v.expected, EXACT)})" for v in verdicts)
+        verdict, mark = styled(row_verdict(verdicts)), MARKS[verdicts[-1].prediction.generalizes]
+        table.add_row(FAMILIES[config.encoding], config.task, *shares, verdict, mark)
+    return table
+
+
+def demo_json(config: "RunConfig", verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    return {
+        "task": config.task,
+        "base": config.base,
+        "train": config.train,
+        "encoding": config.encoding,
+        "seed": config.seed,
+        "verdict": row_verdict(verdicts),
+        "rows": [verdict_json(verdict) for verdict in verdicts],
+    }

@@ -1,6 +1,7 @@
-"""lengthwise train: train a model, measure it, and say whether the prediction held."""
+"""lengthwise train and sweep: train a model, or one for every combination of some options, measure and judge."""
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,12 +11,15 @@ from typing import Annotated, Any, Self
 import tyro
 from rich.console import Console
 
+from lengthwise import api
 from lengthwise.arithmetic import OPERATIONS
+from lengthwise.errors import InputError
 from lengthwise.progress import Verbosity, progress_shown
-from lengthwise.recipes import configure
+from lengthwise.recipes.configure import Rows, changed_options, configure, configured, grid, option_name, values
 from lengthwise.records.files import json_text
 from lengthwise.records.folder import RunFolder
 from lengthwise.runs.config import RunConfig
+from lengthwise.runs.engines import ON_THIS_MACHINE, ScaleOut
 
 DEFAULT_NAME = "(default: made from task, domain, encoding and seed)"
 
@@ -74,32 +78,28 @@ class Train(Configured, Verbosity):
     """Print the verdicts as JSON."""
 
     def run(self) -> None:
-        from lengthwise.runs.launch import Job, train_jobs
-
         if self.print_config:
             return print(json_text(self.config.model_dump(mode="json")), end="")
         news = self.news()
         if self.dry_run:
             return self._show_costs(news)
-        folder = RunFolder(self.out / self.config.folder_name(self.name))
-        train_jobs([Job(self.config, folder)], device=self.device, mirror=self.mirror, console=news)
-        return self._show_verdicts(folder)
+        where = {"out": self.out, "name": self.name, "device": self.device}
+        return self._show_verdicts(api.train(self.config, **where, mirror=self.mirror, quiet=self.quiet))
 
-    def _show_verdicts(self, folder: RunFolder) -> None:
-        from lengthwise.records.view import RunView
+    def _show_verdicts(self, run: api.Run) -> None:
         from lengthwise.report.run_tables import show_verdicts, verdict_json
         from lengthwise.runs.costs import counts_text
 
-        rows = RunView(folder).verdicts()
+        rows = run.verdicts
         if self.json:
-            content = {"run": str(folder.path), "rows": [verdict_json(row) for row in rows]}
+            content = {"run": str(run.path), "rows": [verdict_json(row) for row in rows]}
             return print(json.dumps(content, indent=2))
         config, console = self.config, Console(highlight=False)
         title = f"{config.task} trained on {config.train}, {config.encoding}"
         show_verdicts(console, rows, config.spec.task, title)
-        if samples := folder.costs().get("samples"):
+        if samples := run.view.source.costs().get("samples"):
             console.print(f"Trained on a fixed set: {counts_text(samples)}")
-        return console.print(f"Run folder: {folder.path}", soft_wrap=True)
+        return console.print(f"Run folder: {run.path}", soft_wrap=True)
 
     def _show_costs(self, news: Console) -> None:
         from lengthwise.runs.costs import costs, costs_text
@@ -119,3 +119,80 @@ def task_among(words: Sequence[str], start: Start) -> str | None:
             return word
     asks_for_help = {"-h", "--help"} & {*words}
     return next(iter(OPERATIONS)) if asks_for_help and start.file is None else None
+
+
+# --- many runs ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """What varies."""
+
+    vary: tyro.conf.UseAppendAction[tuple[tuple[str, str], ...]] = ()
+    """An option of train and its values: seed 0..9, encoding learned,rotary, training.learning-rate 0.01,0.02, or
+    a JSON list; may be given more than once."""
+
+    def values(self) -> dict[str, list[Any]]:
+        found: dict[str, list[Any]] = {}
+        for name, text in self.vary:
+            if option_name(name) in found:
+                raise InputError(f"--vary {name} is given twice")
+            found[option_name(name)] = values(text)
+        return found
+
+    def first(self, start: Start, task: str | None) -> RunConfig:
+        """The config of the first run, before options that all share; `task` is one that is not varied."""
+        own = {name: found[0] for name, found in self.values().items()}
+        return configured({"task": task, **start.options(), **own})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep(Configured, Verbosity):
+    """Train a run for every combination of the values of some options. The same command again takes up what was
+    interrupted, and leaves alone what is done. Options that do not vary are those of train.
+
+    Example: lengthwise sweep --vary task add%50,add%51 --vary seed 0..9 --train D4 --size nano
+    """
+
+    grid: Annotated[Grid, tyro.conf.arg(name="")] = Grid()
+    out: Path = Path("runs")
+    """Folder that holds the run folders."""
+    device: str = "auto"
+    """What workers train on: auto, cpu, cuda."""
+    scale_out: Annotated[ScaleOut, tyro.conf.arg(name="")] = ON_THIS_MACHINE
+    json: bool = False
+    """Print runs and verdicts as JSON."""
+
+    @classmethod
+    def defaults(cls, arguments: Sequence[str]) -> Self:
+        """What the first run has, before the options that all share."""
+        start, others = tyro.cli(Start, args=arguments, return_unknown_args=True, add_help=False)
+        own, others = tyro.cli(Grid, args=others, return_unknown_args=True, add_help=False)
+        return cls(config=own.first(start, task_among(others, start)), start=start)
+
+    def run(self) -> None:
+        news = self.news()
+        console = news if self.json else Console(highlight=False, quiet=self.quiet)
+        where = {"device": self.device, "console": console}
+        folders, failures = self.scale_out.train(self._runs(), self.out, self.out / "logs", **where)
+        self._show(folders)
+        if failures:
+            sys.exit(1)
+
+    def _runs(self) -> Rows:
+        task, vary = self.config.task, self.grid.values()
+        given = changed_options(self.config, self.grid.first(self.start, task))
+        for name in given.keys() & vary.keys():
+            raise InputError(f"{name} is given and varied")
+        return grid({**self.start.options(), "task": task, **given}, vary)
+
+    def _show(self, folders: Sequence[RunFolder]) -> None:
+        from lengthwise.records.view import RunView
+        from lengthwise.report.run_tables import row_json, row_table
+
+        views = [RunView(folder) for folder in folders if folder.path.exists()]
+        if self.json:
+            return print(json.dumps([row_json(view) for view in views], indent=2))
+        console = Console(highlight=False)
+        console.print(row_table(views))
+        return console.print(f"Run folders: {self.out}; lengthwise report {self.out} shows them", soft_wrap=True)

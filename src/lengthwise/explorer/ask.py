@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import anyio
@@ -119,14 +119,12 @@ def write_answer(problem: AskedProblem) -> Iterator[Written]:
 async def answer_lines(problem: AskedProblem, waiting: AsyncIterator[dict[str, float]]) -> AsyncIterator[str]:
     """The problem, its place in the queue, the tokens of the answer as they are written, and whether
     it is right: a line of JSON each."""
-    run, base, layout = problem.run, problem.run.config.base, problem.run.stack.layout
-    truth = run.compare(*problem.pair, run.config.spec.task(*problem.pair))
+    run, layout = problem.run, problem.run.stack.layout
+    known = run.compare(*problem.pair, run.config.spec.task(*problem.pair))
     yield _line(
         problem={
             "prompt": layout.render(problem.reading.prompt[0, 0]),
-            "truth": in_base(truth.truth, base),
-            "hypothesis": None if truth.hypothesis is None else str(truth.hypothesis),
-            "predicted": None if truth.predicted is None else in_base(truth.predicted, base),
+            **{key: known.as_json()[key] for key in ("truth", "hypothesis", "predicted")},
             "last_digit_first": run.config.spec.layout != "plain",
             "note": unlike_training(run.config.spec.train, *problem.pair),
         }
@@ -141,14 +139,12 @@ async def answer_lines(problem: AskedProblem, waiting: AsyncIterator[dict[str, f
         if time.monotonic() > end:
             yield _line(error=f"the answer takes longer than the {ANSWER_SECONDS:g} s allowed here")
             return
-    answer = layout.read_answer(tokens)
-    number = isinstance(answer, int)
+    found = replace(known, answered=layout.read_answer(tokens))
     yield _line(
         answer={
-            "answered": in_base(answer, base) if number else None,
-            "malformed": None if number else answer.reason,
-            "right": answer == truth.truth,
-            "as_predicted": None if truth.predicted is None else answer == truth.predicted,
+            **{key: found.as_json()[key] for key in ("answered", "right")},
+            "malformed": None if isinstance(found.answered, int) else found.answered.reason,
+            "as_predicted": None if found.predicted is None else found.answered == found.predicted,
         }
     )
 
@@ -269,10 +265,9 @@ def _variants(problem: AskedProblem, name: str, place: int, most: int) -> list[t
     """The problem with another digit at one place. Where lengths differ, no number gets shorter."""
     (a, b), base, old = problem.pair, problem.run.config.base, _digit(problem, name, place)
     number, unit = (a if name == "a" else b), base**place
-    others = [digit for digit in range(base) if digit != old]
     is_leading = place and number < unit * base
-    if is_leading and not problem.run.stack.layout.fixed_width:
-        others = [digit for digit in others if digit]
+    lowest = 1 if is_leading and not problem.run.stack.layout.fixed_width else 0
+    others = [digit for digit in range(lowest, base) if digit != old]
     # Spread over the digits there are.
     chosen = others if len(others) <= most else [others[k * len(others) // most] for k in range(most)]
     changed = [number + (digit - old) * unit for digit in chosen]

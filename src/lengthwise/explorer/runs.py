@@ -4,7 +4,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -105,7 +105,6 @@ class Catalogue:
         self._roots = {
             name if names.count(name) == 1 else str(root): root for name, root in zip(names, roots, strict=True)
         }
-        self._settings: Mapping[str, str] = {}
 
     def listed(self) -> tuple[dict[str, Path], int]:
         """At most MAX_LISTED runs, and how many are left out.
@@ -135,28 +134,12 @@ class Catalogue:
     def summaries(self) -> RunList:
         runs, left_out = self.listed()
         entries = {path: summary(name, path) for name, path in runs.items()}
-        settings = self._named({entry.group: entry for entry in entries.values() if not entry.error})
+        settings = _settings({entry.group: entry for entry in entries.values() if not entry.error}.values())
         recipes = self._recipes({path.parent.parent for path in entries})
         for path, entry in entries.items():
             entry.setting = settings.get(entry.group, "")
             entry.recipes = recipes.get((path.parent.parent, path.name), ())
         return RunList(runs=list(entries.values()), left_out=left_out)
-
-    def _named(self, groups: Mapping[str, RunEntry]) -> Mapping[str, str]:
-        """For each group of seeds what sets its training apart from that of others with its question, worked out
-        anew where there are other groups: each stands for its config."""
-        from lengthwise.report.collection import group_by, told_apart
-
-        if self._settings.keys() == groups.keys():
-            return self._settings
-        questions = group_by(
-            groups.values(), lambda run: (run.task, run.base, run.train, run.encoding, run.layout)
-        )
-        settings: dict[str, str] = {}
-        for runs in questions.values():
-            settings |= told_apart({run.group: run.config for run in runs})
-        self._settings = settings
-        return settings
 
     def records(self) -> dict[str, "Version"]:
         """Runs that can be read, by name."""
@@ -173,6 +156,16 @@ class Catalogue:
                     recipe, names = _note(file, _changed(file)) if file.is_file() else ("", ())
                     found |= {(folder, name): (*found.get((folder, name), ()), recipe) for name in names}
         return found
+
+
+def _settings(runs: Iterable[RunEntry]) -> dict[str, str]:
+    """For each group of seeds, by one of its runs, what sets its training apart from that of others with its
+    question."""
+    from lengthwise.report.collection import group_by, told_apart
+
+    questions = group_by(runs, lambda run: (run.task, run.base, run.train, run.encoding, run.layout))
+    alike = (told_apart({run.group: run.config for run in group}) for group in questions.values())
+    return {group: words for settings in alike for group, words in settings.items()}
 
 
 Version = tuple[Path, int]
@@ -209,9 +202,8 @@ def _run_folders(root: Path) -> Iterator[Path]:
             yield path
             folders.clear()
             continue
-        for name in files:
-            if is_packed(path / name):
-                yield from _packed_paths(path / name)
+        for file in (path / name for name in files if is_packed(path / name)):
+            yield from _packed_paths(file)
         if len(path.relative_to(root).parts) >= MAX_DEPTH:
             folders.clear()
 
@@ -219,14 +211,9 @@ def _run_folders(root: Path) -> Iterator[Path]:
 def _packed_paths(file: Path) -> list[Path]:
     """The runs that a packed file stores itself; the file where it cannot be read, for a line that says so."""
     try:
-        return _own_runs(file, _changed(file))
+        return [run.path for run in packed_runs(file) if run.path.parent == file]
     except (InputError, OSError):
         return [file]
-
-
-@lru_cache(maxsize=MAX_LISTED)
-def _own_runs(file: Path, changed: Changed) -> list[Path]:
-    return [run.path for run in packed_runs(file) if run.path.parent.name == file.name]
 
 
 def _listed(entries: dict[str, Path], name: str, kind: str) -> Path:

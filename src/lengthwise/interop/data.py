@@ -9,13 +9,14 @@ test side of a seed is what `lengthwise evaluate` measures runs of that seed on.
 `padded`, is the paper's own: operands in natural order, the answer reversed, all zero-padded, then `;`.
 """
 
-import io
 import json
+import tomllib
 from collections.abc import Iterator
-from functools import cached_property, partial
+from functools import cache, cached_property
+from importlib.resources import files
 from itertools import chain
 from pathlib import Path
-from typing import IO, Annotated, BinaryIO, Literal, NamedTuple, Self
+from typing import Annotated, Any, BinaryIO, Literal, NamedTuple, Self
 
 import torch
 from pydantic import Field, model_validator
@@ -100,51 +101,48 @@ class DataSet(Config):
         both = f" Lengths tested whole, on which both sides are all problems: {whole}." if whole else ""
         options = self.model_dump(exclude_none=True, exclude={"task", "domain"})
         flags = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in options.items())
-        return f"""# {task_words(task)} on {domain}
+        return cards()["data"].format(
+            task=task_words(task),
+            domain=domain,
+            number=self.number,
+            domain_words=domain_words(domain),
+            sampling=self.sampling,
+            side=cards()["sides"][self.side],
+            both=both,
+            layout=self.layout,
+            width=self.width,
+            example=next(self.rows()).text,
+            columns=cards()["columns"][form],
+            task_name=task,
+            domain_name=self.domain,
+            flags=flags,
+            form=form,
+        )
 
-{self.number} problems where {domain_words(domain)}, drawn with replacement ({self.sampling} sampling), \
-from {SIDES[self.side]}.{both}
 
-Each is written in the layout `{self.layout}`, for operands of up to {self.width} digits: \
-`{next(self.rows()).text}`. The file has
-{COLUMNS[form]}.
-
-Problem k is a function of the seed and k alone; the same file comes from
-
-    lengthwise data '{task}' '{self.domain}' {flags} --format {form} --out FILE
-"""
-
-
-SIDES = {
-    "train": "the training side: none of these problems is one that lengthwise reserves for tests",
-    "test": "the test side: problems that lengthwise reserves, and that its runs never train on",
-}
-COLUMNS = {
-    "text": "a line for each problem, as the layout writes it",
-    "jsonl": "an object a line: `a`, `b` and `answer` in natural order, and `text` as the layout writes it",
-    "parquet": "columns `a`, `b` and `answer` in natural order, and `text` as the layout writes it",
-}
+@cache
+def cards() -> dict[str, Any]:
+    """What cards of data and of models say."""
+    return tomllib.loads(files("lengthwise.interop").joinpath("cards.toml").read_text())
 
 
 def write(data: DataSet, form: str, path: Path) -> None:
     """A file in one step, whole or not at all, with its card beside it; into a pipe or device problems alone."""
-    fill = _write_parquet if form == "parquet" else partial(_write_text, form=form)
-    if fill_output(path, lambda file: fill(data, file)):
+
+    def fill(file: BinaryIO) -> None:
+        if form == "parquet":
+            _write_parquet(data, file)
+        else:
+            file.writelines(line.encode() for line in lines(data, form))
+
+    if fill_output(path, fill):
         replace_file(path.with_name(path.name + ".md"), lambda aside: aside.write_text(data.card(form)))
 
 
-def write_lines(data: DataSet, form: str, file: IO[str]) -> None:
-    """To what is open for text."""
+def lines(data: DataSet, form: str) -> Iterator[str]:
+    """Of a file that is text."""
     for row in data.rows():
-        file.write((row.text if form == "text" else json.dumps(row._asdict())) + "\n")
-
-
-def _write_text(data: DataSet, file: BinaryIO, form: str) -> None:
-    text = io.TextIOWrapper(file, encoding="utf-8")
-    try:
-        write_lines(data, form, text)
-    finally:
-        text.detach()
+        yield (row.text if form == "text" else json.dumps(row._asdict())) + "\n"
 
 
 def _write_parquet(data: DataSet, file: BinaryIO) -> None:

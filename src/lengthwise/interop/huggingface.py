@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from lengthwise.arithmetic import in_base
 from lengthwise.errors import InputError
 from lengthwise.evaluation.decode import answer_tokens
+from lengthwise.interop.data import cards
 from lengthwise.model.positions import IndexEncoding
 from lengthwise.model.positions.randomized import PREFIX
 from lengthwise.model.single import Single
@@ -210,10 +211,9 @@ def _own(stack: Stack, weights: Mapping[str, Tensor], encoding: str, numbering: 
     config, table = stack.config.model, weights.get("encoding.table.weight")
     shared = ("width", "layers", "heads", "bias", "tied", "loops", "attention_clip", "token_heads", *OPTIONS)
     rows = (stack.encoding.rows or 0) if table is None else len(table)
-    given: dict[str, Any] = {name: getattr(config, name) for name in shared} | _symbols(stack)
+    given: dict[str, Any] = {name: getattr(config, name) for name in shared} | _common(stack)
     own = LengthwiseForCausalLM(
         LengthwiseConfig(
-            vocab_size=len(stack.layout.vocabulary),
             base=stack.config.base,
             encoding=encoding,
             numbering=numbering,
@@ -302,47 +302,31 @@ def _check_equal(stack: Stack, model: Any) -> None:
 
 # --- model card ---------------------------------------------------------------------------------------------
 
-STOCK_CODE = "an architecture of transformers itself"
-OWN_CODE = "in `modeling_lengthwise.py` of this folder, which needs torch and transformers alone"
-
 
 def model_card(run: Run, architecture: str) -> str:
     config, spec, base, width = run.config, run.config.spec, run.config.base, run.stack.layout.operand_width
     a, b = 12 % base**width, 3 % base
-    problem, (prompt, answer) = (
-        f"{in_base(a, base)} {spec.task.symbol} {in_base(b, base)}",
-        example(run.stack, a, b),
-    )
+    prompt, answer = example(run.stack, a, b)
     own = architecture.startswith("Lengthwise")
-    code, trust = (OWN_CODE, ", trust_remote_code=True") if own else (STOCK_CODE, "")
-    return f"""---
-library_name: transformers
-pipeline_tag: text-generation
-tags: [lengthwise, arithmetic, length-generalization]
----
-
-# {run.folder.name}
-
-{task_words(spec.task)}, trained on {config.train} ({domain_words(spec.train)}) with {spec.encoding} positions, \
-in base {base}. Written by
-`lengthwise export` after {run.step} steps of training, seed {config.seed}: {architecture}, {code}.
-
-## How problems are written
-Layout `{spec.layout}`, operands of up to {width} digits. {problem} is asked as `{prompt}`, and the right answer
-is `{answer}`. The tokenizer puts `[bos]` in front.
-
-```python
-from transformers import AutoModelForCausalLM, AutoTokenizer
-
-model = AutoModelForCausalLM.from_pretrained(FOLDER{trust})
-tokenizer = AutoTokenizer.from_pretrained(FOLDER{trust})
-prompt = tokenizer("{prompt}", return_tensors="pt")
-print(tokenizer.decode(model.generate(**prompt)[0, prompt.input_ids.shape[1]:], skip_special_tokens=True))
-```
-
-## What it computes
-{_measured(run)}
-"""
+    return cards()["model"].format(
+        name=run.folder.name,
+        task=task_words(spec.task),
+        train=config.train,
+        train_words=domain_words(spec.train),
+        encoding=spec.encoding,
+        layout=spec.layout,
+        base=base,
+        width=width,
+        step=run.step,
+        seed=config.seed,
+        architecture=architecture,
+        code=cards()["code"]["own" if own else "stock"],
+        trust=", trust_remote_code=True" if own else "",
+        problem=f"{in_base(a, base)} {spec.task.symbol} {in_base(b, base)}",
+        prompt=prompt,
+        answer=answer,
+        measured=_measured(run),
+    )
 
 
 def example(stack: Stack, a: int, b: int) -> tuple[str, str]:
@@ -359,16 +343,13 @@ def _measured(run: Run) -> str:
     try:
         _, verdicts = RunView.of(run.folder.path).last_whole()
     except InputError:
-        return "It has not been measured yet."
+        return cards()["not_measured"]
     columns = ("test on", "computes", *QUANTITIES, "verdict")
     rows = [[*verdict_cells(row), row.word or "–"] for row in verdicts]
     lines = [f"| {' | '.join(cells)} |" for cells in [columns, ["---"] * len(columns), *rows]]
     functions = glosses((row.prediction.hypothesis for row in verdicts), run.config.spec.task)
-    explained = [f"\n- {gloss}" for gloss in functions]
-    legend = f"""
-In % of problems. {glossary()}. Test problems are reserved by a public hash and were never trained on; domains too
-small for that were tested whole. `lengthwise evaluate --hf FOLDER` measures this again."""
-    return "\n".join([*lines, *explained, legend])
+    table = "\n".join([*lines, *(f"\n- {gloss}" for gloss in functions)])
+    return cards()["measured"].format(table=table, glossary=glossary())
 
 
 # --- models of folders --------------------------------------------------------------------------------------

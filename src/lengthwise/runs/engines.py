@@ -1,0 +1,174 @@
+"""Where runs are trained: in this process, or on an engine; and the note that a recipe's runs leave.
+
+Options alone are known without torch.
+"""
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+from rich.console import Console
+
+from lengthwise.errors import InputError
+from lengthwise.records.files import file_lock, read_json, write_json
+from lengthwise.records.folder import RunFolder
+from lengthwise.runs.config import RunConfig
+
+if TYPE_CHECKING:
+    from lengthwise.runs.sweep import Engine, Failures
+
+ENGINES = {
+    "local": "lengthwise.runs.local:LocalEngine",
+    "ray": "lengthwise.interop.clusters:RayEngine",
+    "slurm": "lengthwise.interop.clusters:SlurmEngine",
+}
+DEVICES = ("auto", "cpu", "cuda")
+DEFAULT_WORKERS = "(default: one for each GPU, or core where there is none; on a cluster, all it has room for)"
+DEFAULT_GPUS = "(default: 1 where there are some)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScaleOut:
+    """Where many runs are trained."""
+
+    on: Annotated[str | None, tyro.conf.arg(metavar="ENGINE")] = None
+    """Where to train: local (processes on this machine), ray or slurm (extras of the same names)."""
+    workers: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint=DEFAULT_WORKERS)] = None
+    """How many stacks are trained at once."""
+    gpus: Annotated[float | None, tyro.conf.arg(metavar="N", help_behavior_hint=DEFAULT_GPUS)] = None
+    """GPUs for each worker; 0.5 lets two share one, but not on slurm."""
+    stack: int = 8
+    """How many runs of equal shape train side by side as one program, at most."""
+    retries: int = 3
+    """How often work is started again whose process or machine died."""
+    address: Annotated[str | None, tyro.conf.arg(metavar="HOST:PORT")] = None
+    """A Ray cluster that is there (default: one started on this machine)."""
+    slurm: tuple[str, ...] = ()
+    """Parameters of SLURM jobs: partition=gpu time=240 (minutes) mem=16GB."""
+
+    def train(
+        self, runs: Mapping[str, RunConfig], out: Path, logs: Path, *, device: str, console: Console
+    ) -> "tuple[list[RunFolder], Failures]":
+        """Bring runs to their end, in folders of their names; what failed, and why, is printed and returned."""
+        from lengthwise.runs.launch import Job, train_jobs
+        from lengthwise.runs.sweep import sweep_jobs
+
+        jobs = [Job(config, RunFolder(out / name)) for name, config in runs.items()]
+        if self.on is None:
+            return train_jobs(jobs, device=device, console=console), {}
+        engine = self.engine(device, logs)
+        failures = sweep_jobs(jobs, engine, device=device, stack=self.stack, console=console)
+        if failures:
+            console.print(f"{len(failures)} of {len(jobs)} runs failed:", soft_wrap=True)
+        for path, reason in failures.items():
+            console.print(f"  {Path(path).name}: {reason}", markup=False, soft_wrap=True)
+        return [job.folder for job in jobs], failures
+
+    def engine(self, device: str, logs: Path) -> "Engine":
+        from lengthwise.runs.machine import choose_device
+
+        self._check(device)
+        assert self.on is not None
+        if self.on == "local":
+            choose_device(device)
+        own = {
+            "local": {"logs": logs},
+            "ray": {"address": self.address},
+            "slurm": {"logs": logs, "parameters": self.slurm},
+        }
+        gpus = 0 if device == "cpu" else self.gpus
+        make = resolve_name(ENGINES[self.on])
+        return make(workers=self.workers, gpus=gpus, retries=self.retries, **own[self.on])
+
+    def _check(self, device: str) -> None:
+        if device not in DEVICES:
+            raise InputError(f"unknown device {device!r} (choose from {', '.join(DEVICES)})")
+        if self.on not in ENGINES:
+            raise InputError(f"unknown engine {self.on!r} (choose from {', '.join(ENGINES)})")
+        if device == "cpu" and self.gpus:
+            raise InputError("--gpus requires a device other than cpu")
+        for name, engine in {"address": "ray", "slurm": "slurm"}.items():
+            if getattr(self, name) and self.on != engine:
+                raise InputError(f"--{name} requires --on {engine}")
+        for name, lowest in {"workers": 1, "gpus": 0, "retries": 0, "stack": 1}.items():
+            value = getattr(self, name)
+            if value is not None and value < lowest:
+                raise InputError(f"{name} is {value} (must be {lowest} or more)")
+
+
+IN_THIS_PROCESS, ON_THIS_MACHINE = ScaleOut(), ScaleOut(on="local")
+
+
+# --- what a recipe's runs took ------------------------------------------------------------------------------
+
+
+def train_recipe(
+    name: str,
+    runs: Mapping[str, RunConfig],
+    out: Path,
+    *,
+    asked: Mapping[str, Any],
+    device: str = "auto",
+    scale_out: ScaleOut = IN_THIS_PROCESS,
+    console: Console,
+) -> list[RunFolder]:
+    """Train what is not trained yet of a recipe's runs, by their names. OUT/NAME.json notes the runs, the seconds
+    that training them took, and what was `asked`: scale, preset and number of seeds."""
+    folders = [RunFolder(out / "runs" / run) for run in runs]
+    unfinished, start = any(folder.status() != "done" for folder in folders), time.time()
+    try:
+        return scale_out.train(runs, out / "runs", out / "logs", device=device, console=console)[0]
+    finally:
+        span = [[round(start, 1), round(time.time(), 1)]] if unfinished else []
+        _note(name, folders, out, asked, span)
+
+
+def _note(
+    name: str, folders: Sequence[RunFolder], out: Path, asked: Mapping[str, Any], span: list[list[float]]
+) -> None:
+    """A call that goes on with what an earlier one began, or trains other rows beside it, adds to its note."""
+    there = [folder for folder in folders if (folder.path / "environment.json").exists()]
+    if not there:
+        return
+    environment = there[0].environment()
+    path = out / f"{name}.json"
+    with file_lock(path):
+        before = _with_spans(read_json(path)) if path.exists() else {}
+        spans = [*before.get("spans", []), *span]
+        write_json(
+            path,
+            {
+                **before,
+                "recipe": name,
+                **asked,
+                "seeds": max(asked["seeds"], before.get("seeds", 0)),
+                "runs": list(dict.fromkeys([*before.get("runs", []), *(folder.name for folder in there)])),
+                "spans": spans,
+                "wall_seconds": round(before.get("earlier_seconds", 0.0) + covered(spans), 1),
+                "commit": environment["commit"],
+                "device": environment["device"],
+            },
+        )
+
+
+def _with_spans(note: dict[str, Any]) -> dict[str, Any]:
+    """A note of an earlier version tells seconds alone, and not when they were."""
+    return note if "spans" in note else {**note, "earlier_seconds": note["wall_seconds"], "spans": []}
+
+
+def covered(spans: Sequence[list[float]]) -> float:
+    """How long any of them lasted: calls side by side count once.
+
+    >>> covered([[0, 10], [5, 12], [20, 21]])
+    13.0
+    """
+    total, reached = 0.0, -math.inf
+    for start, end in sorted(spans):
+        total += max(end - max(start, reached), 0.0)
+        reached = max(reached, end)
+    return round(total, 1)

@@ -50,7 +50,8 @@ class RunSource(ABC):
 
     @property
     def has_model(self) -> bool:
-        return (self.path / "checkpoint" / "state.json").is_file()
+        # Path.is_file would raise where a folder may not be searched.
+        return os.path.isfile(self.path / "checkpoint" / "state.json")  # noqa: PTH113
 
     def config(self) -> dict[str, Any]:
         content = self.content(CONFIG)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lengthwise.runs.config import RunConfig
     from lengthwise.runs.sweep import Engine, Failures
 
+MOST_WORKERS = 10_000
 ENGINES, DEVICES = ("local", "ray", "slurm"), ("auto", "cpu", "cuda")
 DEFAULT_WORKERS = "(default: one for each GPU, or core where there is none; on a cluster, all it has room for)"
 DEFAULT_GPUS = "(default: 1 where there are some)"
@@ -98,6 +99,8 @@ class ScaleOut:
             value = getattr(self, name)
             if value is not None and value < lowest:
                 raise InputError(f"{name} is {value} (must be {lowest} or more)")
+        if self.workers is not None and self.workers > MOST_WORKERS:
+            raise InputError(f"workers is {self.workers} (must be {MOST_WORKERS:,} or less)")
 
 
 @dataclass(frozen=True, kw_only=True)

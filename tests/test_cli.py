@@ -153,3 +153,9 @@ def test_the_module_is_the_command():
         [sys.executable, "-m", "lengthwise", "--version"], capture_output=True, text=True, check=True
     )
     assert re.fullmatch(r"lengthwise \d+\.\d+\.\d+\n", shown.stdout)
+
+
+def test_tables_are_there_where_a_terminal_has_no_width(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "0")
+    main(["predict", "add"])
+    assert "truncated:4" in capsys.readouterr().out

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from lengthwise import progress
+from lengthwise.cli import main
 from lengthwise.progress import TrainingBar, progress_shown
 
 NAME = "add-D1..2-learned-base6-layers6-s101"
@@ -48,6 +49,21 @@ def test_a_moment_is_not_told_nor_what_has_not_begun(monkeypatch):
     with progress_shown("counting", own):
         time.sleep(0.05)
     assert shown(own) == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("report addition --out page.html", "writing the report"),
+        ("export addition exported", "exporting"),
+        ("data add D2 --out problems.txt", "writing problems"),
+    ],
+)
+def test_verbs_that_write_files_say_that_they_take_long(arguments, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(progress, "MOMENT", 0.0)
+    monkeypatch.chdir(tmp_path)
+    main(arguments.split())
+    assert capsys.readouterr().err == f"{said}: this takes more than a moment\n"
 
 
 def training(step: int) -> SimpleNamespace:

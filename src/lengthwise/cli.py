@@ -6,6 +6,7 @@ Only the verb that is asked for is imported: `lengthwise --help` needs no librar
 import contextlib
 import importlib
 import io
+import os
 import re
 import signal
 import sys
@@ -49,6 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # A file name may have bytes that are no text, and a terminal may know few characters.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+    if os.environ.get("COLUMNS") == "0":
+        del os.environ["COLUMNS"]  # some shells say so of a terminal they do not know; tables would be empty
     try:
         if verb in ("-h", "--help"):
             print(overview())

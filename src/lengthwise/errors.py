@@ -18,7 +18,9 @@ def one_line(message: str) -> str:
     >>> one_line("invalid task '" + "9" * 100_000 + "'")
     "invalid task '9999999999999999999999999999999999999999999999999…99999999999999999'"
     """
-    words = re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: shortened(word[0], 50, 18), message)
+    # A file name may have bytes that are no text, and no reply could be written with them.
+    text = message.encode(errors="backslashreplace").decode()
+    words = re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: shortened(word[0], 50, 18), text)
     return shortened(" ".join(words.splitlines()), LONGEST_LINE - 200, 200)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from fakes import tiny_config
+from fuzzing import plain_rights
 from serving import serving
 
 from lengthwise.explorer import runs
@@ -165,6 +166,7 @@ BAD = {
     "many": GOOD | {"test": ",".join(["D1..10000"] * 200)},
     "heavy": GOOD | {"train": f"0.{'1' * 1_900}*D1..10000"},
     "long-text": GOOD | {"task": f"add%{'9' * 500_000}"},
+    "half": GOOD | {"layout": "\ud800"},
     "list": [],
     "null": None,
 }
@@ -205,10 +207,11 @@ def test_a_bad_folder_is_one_line_of_the_list_and_all_else_is_there(bad_folders)
         judged = client.get("/api/verdicts", params={"run": "runs/pipe"}, timeout=30)
         waiting = client.get("/api/points", params={"run": "runs/status-pipe"}, timeout=30)
         asked = client.get("/api/ask", params={"model": "runs/wide", "a": "1", "b": "1"}, timeout=30)
+        named = [client.get(path, params={"run": r"runs/caf\xe9"}) for path in ("/api/verdicts", "/report")]
     assert (listed.status_code, models.status_code, points.status_code) == (200, 200, 200)
     errors = {run["name"]: run["error"] for run in listed.json()["runs"]}
-    assert errors.pop("runs/good") is None
-    assert len(errors) == len(BAD) + 6
+    assert errors.pop("runs/good") is None and errors.pop("runs/half") is None
+    assert len(errors) == len(BAD) + 5
     for name, told in {
         "number-as-train": "train is 5",
         "list-as-encoding": "encoding is []",
@@ -236,4 +239,33 @@ def test_a_bad_folder_is_one_line_of_the_list_and_all_else_is_there(bad_folders)
     assert [point["step"] for point in points.json()["points"]] == [1, 3, 5]
     for reply in (judged, waiting):
         assert reply.status_code == 422 and "regular file" in reply.json()["error"]
+    for reply in named:
+        assert reply.status_code == 422 and "its name is not UTF-8" in reply.text
     assert asked.status_code == 409 and "operand_width" in asked.json()["error"]
+
+
+@pytest.mark.parametrize("mode", [0, 0o444])
+@pytest.mark.parametrize("closed", [".", "one", "one/checkpoint"])
+def test_a_folder_that_may_not_be_read_is_one_line_of_the_list(bad_folders, tmp_path, closed, mode):
+    for name in ("one", "runs/two"):
+        shutil.copytree(bad_folders / "good", tmp_path / "root" / name)
+    for suffix in ("json", "parquet"):
+        shutil.copy(RESULTS / f"counterexample.{suffix}", tmp_path / "root")
+    catalogue = Catalogue([tmp_path / "root"])
+    (tmp_path / "root" / closed).chmod(mode)
+    with plain_rights():
+        listed = {run.name.removeprefix("root/"): run.error or "" for run in catalogue.summaries().runs}
+        models = {name.removeprefix("root/") for name in catalogue.models()}
+    (tmp_path / "root" / closed).chmod(0o700)
+    told = {name for name, error in listed.items() if "Permission denied" in error}
+    if closed == ".":
+        assert told == listed.keys() == ({"one", "runs"} if mode else {"."})
+    else:
+        assert told == ({"one"} if closed == "one" else set()) and "runs/two" in models - {"one"}
+
+
+def test_a_large_packed_file_is_one_line_of_the_list(packed, monkeypatch):
+    size = (packed / "addition.json").stat().st_size
+    monkeypatch.setattr(runs, "MAX_PACKED_BYTES", size - 1)
+    errors = {run.name.partition("/")[2]: run.error for run in Catalogue([packed]).summaries().runs}
+    assert f"larger than {size - 1:,} bytes" in errors["addition.json"]

@@ -51,9 +51,12 @@ def test_a_problem_follows_from_the_seed_and_its_number_alone(monkeypatch):
     assert list(DataSet(task="mul", domain="D1..3", number=20, seed=8).rows()) != few
 
 
-def test_nothing_is_kept_of_what_was_written():
-    """A billion problems start at once."""
+def test_nothing_is_kept_of_what_was_written(monkeypatch):
+    """A billion problems start at once, and few long ones are in memory together."""
     assert next(DataSet(task="add", domain="D9", number=10**9).rows()).text.endswith(";")
+    monkeypatch.setattr(module, "BLOCK_DIGITS", 20)
+    assert [len(block) for block in DataSet(task="add", domain="D9", number=5).blocks()] == [2, 2, 1]
+    assert [len(block) for block in DataSet(task="add", domain="D30", number=2).blocks()] == [1, 1]
 
 
 @pytest.mark.parametrize("side", ["train", "test"])

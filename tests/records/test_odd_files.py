@@ -64,6 +64,8 @@ def test_names_in_a_config_are_text(key, value):
         b'{"folders": {"a": {}}}',
         b'{"folders": {"a": {"records_size": "1"}}}',
         b'{"folders": {"a": {"stored_in": 5}}}',
+        b'{"folders": {"a": {"stored_in": ""}}}',
+        b'{"folders": {"a/b": {"records_size": 1}}}',
     ],
 )
 def test_a_bad_packed_file_is_one_line_of_the_list(live, tmp_path, content, capsys):
@@ -102,3 +104,12 @@ def test_half_a_character_in_a_file_is_shown_by_its_number(live, tmp_path, capsy
     (tmp_path / "run" / "environment.json").write_text(json.dumps({"device": "\ud800"}))
     main(["report", str(tmp_path / "run"), "--out", str(tmp_path / "page.html")])
     assert r"\ud800" in (tmp_path / "page.html").read_text()
+
+
+def test_half_a_character_in_the_name_of_a_run_or_recipe_is_shown_by_its_number(live, tmp_path):
+    (note,) = pack(live, tmp_path / "runs")
+    content = read_json(note)
+    odd = {**content, "recipe": "\ud800", "folders": {"\udce9 \U0001f600": content["folders"]["run-s1"]}}
+    note.write_text(json.dumps(odd))
+    (run,) = Catalogue([tmp_path / "runs"]).summaries().runs
+    assert run.name == "runs/addition.json/\\udce9 \U0001f600" and run.model_dump_json()

@@ -76,6 +76,9 @@ def test_what_an_earlier_version_left_out_means_what_it_meant(stored, tmp_path, 
     assert (new["data"]["sparse"], new["training"]["cooldown"], new["model"]["position_std"]) == (0.0, 2_000, None)
 
 
+BILLIONS = "".join(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]\n" for k in range(1, 12))
+
+
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
@@ -93,6 +96,7 @@ def test_what_an_earlier_version_left_out_means_what_it_meant(stored, tmp_path, 
         ("a.yaml", "task: add\nsize: big", "unknown size 'big' (choose from nano, micro, mini)"),
         ("a.yaml", "task: add\ntrain: {D4: 1}", "train is {'D4': 1}"),
         ("a.yaml", b"\xff\xfe\x00", "cannot read"),
+        ("a.yaml", f"a0: &a0 [x]\n{BILLIONS}task: *a11", "aliases are not read"),
     ],
 )
 def test_a_bad_file_is_told_in_one_line(name, content, words, tmp_path, capsys):

@@ -121,6 +121,10 @@ def test_evaluate(capsys, run, tmp_path):
         (["ask", "1 + 3"], "base 3"),
         (["ask", "1 +"], "1 +"),
         (["ask", "1111 + 1"], "3 digits"),
+        (["ask", f"{'1' * 100_000} + 1"], "a number of more than 10,000 digits"),
+        (["ask", f"{'x' * 100_000}!"], "cannot read problem"),
+        (["ask", f"1{' ' * 100_000}!"], "cannot read problem '1 !'"),
+        (["evaluate", "--pairs", "/dev/zero"], "cannot read /dev/zero: it is not a regular file"),
         (["evaluate", "--test", "D4"], "up to 3"),
         (["evaluate", "--test", "D0"], "D0"),
         (["evaluate", "--pairs", "no-such-file"], "no-such-file"),
@@ -313,3 +317,15 @@ def test_asking_notes_numbers_unlike_those_of_training(capsys, problem, note):
     main(["ask", "coupled-multiplication", problem, "--device", "cpu"])
     shown = capsys.readouterr().out
     assert ("trained on 1..40x2: " + note in shown) if note else "trained on" not in shown
+
+
+def test_bad_records_of_a_finished_run_are_one_line(capsys, tmp_path):
+    config = tiny_config(training={"steps": 3, "evaluate_every": 3})
+    (folder,) = train(config, tmp_path)
+    with folder.records_path.open("a") as records:
+        records.write("{}\n")
+    file = tmp_path / "config.json"
+    file.write_text(config.model_dump_json())
+    where = ["--out", tmp_path, "--name", folder.path.name]
+    capsys.readouterr()  # what training said
+    assert "records.jsonl is no record" in refused(capsys, "train", "--config", file, *where)

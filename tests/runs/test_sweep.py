@@ -86,6 +86,7 @@ def test_stacks_depend_on_the_list_of_runs_alone(tmp_path):
         ("--vary seed 0..9", "missing task"),
         ("add --vary seeds 0..9", "unknown option 'seeds' (choose one of a run's config"),
         ("add --vary seed 9..0", "range 9..0 has 0 values (must be 1 to 100,000)"),
+        ("add --vary seed ٣..٥", "seed is '٣..٥'"),
         ("add --vary seed 0..99999 --vary base 2,3", "more than 100,000 runs"),
         ("add --vary seed one,two", "seed is 'one'"),
         ("add --vary seed [1,", "not a JSON list"),
@@ -95,6 +96,7 @@ def test_stacks_depend_on_the_list_of_runs_alone(tmp_path):
         ("add --seed 3 --vary seed 0..1", "seed is given and varied"),
         ("add --vary seed 0..1 --on moon", "unknown engine 'moon' (choose from local, ray, slurm)"),
         ("add --vary seed 0..1 --workers 0", "workers is 0 (must be 1 or more)"),
+        ("add --vary seed 0..1 --workers 1000000000", "workers is 1000000000 (must be 10,000 or less)"),
         ("add --vary seed 0..1 --stack 0", "stack is 0 (must be 1 or more)"),
         ("add --vary seed 0..1 --device tpu", "unknown device 'tpu' (choose from auto, cpu, cuda)"),
         ("add --vary seed 0..1 --gpus 1", "no GPU here"),
@@ -190,6 +192,9 @@ def test_room_for_workers(monkeypatch):
     assert worker_environments(0.5, None) == [*places, *places]
     assert worker_environments(None, 1) == [{"CUDA_VISIBLE_DEVICES": "2"}]
     assert worker_environments(0, 3) == [one_thread] * 3
+    for share in (1e-9, 2.0, float("nan")):
+        with pytest.raises(lengthwise.errors.InputError, match=r"gpus is .* \(must be 0, or 0\.01 to 1"):
+            worker_environments(share, None)
 
 
 # --- what fails, and what is shown ----------------------------------------------------------------------------

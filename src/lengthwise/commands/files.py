@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import tyro
 
 from lengthwise.errors import InputError
+from lengthwise.progress import progress_shown
 from lengthwise.records.files import refuse_used_folder
 
 
@@ -30,8 +31,10 @@ class Report:
         from lengthwise.report.page import Report as Page
         from lengthwise.shipped import model_path
 
-        report = Page.of([model_path(run) for run in self.runs])
-        report.write(self.out)
+        with progress_shown("writing the report") as watch:
+            watch(0, 1)
+            report = Page.of([model_path(run) for run in self.runs])
+            report.write(self.out)
         if self.json:
             content = {
                 "report": str(self.out),
@@ -63,11 +66,13 @@ class Export:
     """Whose format."""
 
     def run(self) -> None:
-        from lengthwise.interop.huggingface import export
-        from lengthwise.runs.load import load
-
         refuse_used_folder(self.folder)
-        architecture = export(load(self.run_folder, device="cpu"), self.folder)
+        with progress_shown("exporting") as watch:
+            watch(0, 1)
+            from lengthwise.interop.huggingface import export
+            from lengthwise.runs.load import load
+
+            architecture = export(load(self.run_folder, device="cpu"), self.folder)
         print(f"{self.folder}: {architecture}")
 
 
@@ -109,7 +114,9 @@ class Data:
 
         data = DataSet(**{name: getattr(self, name) for name in DataSet.model_fields})
         if self.out is not None:
-            return write(data, self.format, self.out)
+            with progress_shown("writing problems") as watch:
+                watch(0, 1)
+                return write(data, self.format, self.out)
         if self.format == "parquet":
             raise InputError("--format parquet requires --out FILE")
         return sys.stdout.writelines(lines(data, self.format))

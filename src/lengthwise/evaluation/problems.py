@@ -16,8 +16,10 @@ import torch
 from torch import Tensor
 
 from lengthwise.arithmetic import Domain, Task
+from lengthwise.arithmetic.domain import MAX_LENGTH
 from lengthwise.errors import InputError
 from lengthwise.model.positions.encoding import Encoding, number_tokens
+from lengthwise.records.files import read_file
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.counter import Draws, derive
@@ -172,7 +174,7 @@ def given_problems(path: Path, task: Task, members: int, width: int, device: tor
 def read_pairs(path: Path, task: Task) -> list[tuple[int, int]]:
     """A problem a line; empty lines and what follows # are passed over."""
     try:
-        lines = [line.partition("#")[0] for line in path.read_text().splitlines()]
+        lines = [line.partition("#")[0] for line in read_file(path).decode().splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read pairs from {path}: {error}") from None
     pairs: list[tuple[int, int]] = []
@@ -197,11 +199,15 @@ def read_problem(text: str, task: Task) -> tuple[int, int]:
     >>> read_problem("0012+0345=75300;", Task.parse("add"))
     (12, 345)
     """
-    own, asked = [task.symbol, *task.op.signs], text.strip()
+    own, asked = [task.symbol, *task.op.signs], " ".join(text.split())
     sign = rf"{'|'.join(map(re.escape, own))}|[^\w=;]" + ("" if task.base > X_DIGIT else "|x")
-    match = re.fullmatch(rf"([0-9A-Za-z]+)\s*({sign})\s*([0-9A-Za-z]+)\s*(?:=\s*([0-9A-Za-z]*);?)?", asked)
+    # Where no sign is a digit, a number ends at the first one: nothing of a long text is read twice.
+    number = "[0-9A-Za-z]+" if task.base > X_DIGIT else rf"(?:(?!{sign})[0-9A-Za-z])++"
+    match = re.fullmatch(rf"({number}) ?({sign}) ?({number}) ?(?:= ?([0-9A-Za-z]*);?)?", asked)
     if match is None:
         raise InputError(f"cannot read problem {asked!r} (two numbers, as in '345 {task.symbol} 12')")
+    if max(len(match[1]), len(match[3]), len(match[4] or "") // 2) > MAX_LENGTH:
+        raise InputError(f"problem {asked!r} has a number of more than {MAX_LENGTH:,} digits")
     if match[2] not in own and match[2] != "," and not match[2].isspace():
         raise InputError(f"problem {asked!r} has another sign than the task's {task.symbol!r}")
     try:

@@ -68,6 +68,9 @@ MAX_COMPARED = 50
 MAX_FILE_BYTES = 2**20
 """Size of a config or status file that is read."""
 
+MAX_PACKED_BYTES = 2**24
+"""Size of a file of packed runs that is read: thousands of runs."""
+
 RECORD_BYTES = 2**20
 """How much of a run's records is read for one reply."""
 

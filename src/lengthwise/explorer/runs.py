@@ -19,6 +19,7 @@ from lengthwise.explorer.queries import (
     BATCH_SECONDS,
     MAX_FILE_BYTES,
     MAX_LISTED,
+    MAX_PACKED_BYTES,
     MAX_TEXT,
     RECORD_BYTES,
     RefusedError,
@@ -195,8 +196,9 @@ def _note(file: Path, changed: Changed) -> tuple[str, tuple[str, ...]]:
 
 
 def _run_folders(root: Path) -> Iterator[Path]:
-    """Run folders, and runs of packed files as FILE.json/NAME."""
-    for place, folders, files in os.walk(root):
+    """Run folders, runs of packed files as FILE.json/NAME, and folders that may not be read."""
+    closed: list[OSError] = []
+    for place, folders, files in os.walk(root, onerror=closed.append):
         path = Path(place)
         if CONFIG in files and path != root:
             yield path
@@ -206,11 +208,13 @@ def _run_folders(root: Path) -> Iterator[Path]:
             yield from _packed_paths(file)
         if len(path.relative_to(root).parts) >= MAX_DEPTH:
             folders.clear()
+    yield from (Path(error.filename) for error in closed if isinstance(error, PermissionError))
 
 
 def _packed_paths(file: Path) -> list[Path]:
     """The runs that a packed file stores itself; the file where it cannot be read, for a line that says so."""
     try:
+        _check_file(file, MAX_PACKED_BYTES)
         return [run.path for run in packed_runs(file) if run.path.parent == file]
     except (InputError, OSError):
         return [file]
@@ -257,6 +261,7 @@ def read_config(path: Path) -> dict[str, Any]:
     if str(path) != printable(str(path)):
         raise InputError("its name is not UTF-8")
     if is_packed(path):
+        _check_file(path, MAX_PACKED_BYTES)
         packed_runs(path)
     _check_file(path / CONFIG)
     content = open_run(path).config()
@@ -275,12 +280,12 @@ def _check_domains(text: str) -> None:
         raise InputError(f"its domains have more than {2 * MAX_LENGTH:,} lengths")
 
 
-def _check_file(path: Path) -> None:
+def _check_file(path: Path, most: int = MAX_FILE_BYTES) -> None:
     """Reading a pipe would wait forever."""
     if path.exists() and not path.is_file():
         raise InputError(f"its {path.name} is not a regular file")
-    if path.exists() and path.stat().st_size > MAX_FILE_BYTES:
-        raise InputError(f"its {path.name} is larger than {MAX_FILE_BYTES:,} bytes")
+    if path.exists() and path.stat().st_size > most:
+        raise InputError(f"its {path.name} is larger than {most:,} bytes")
 
 
 def _status(run: RunSource) -> str | None:

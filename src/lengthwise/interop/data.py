@@ -31,7 +31,8 @@ from lengthwise.tokens.layouts import Layout, build_layout
 from lengthwise.tokens.reserve import reserves
 from lengthwise.tokens.sampling import Sampler, Stream
 
-BLOCK = 1 << 13
+BLOCK, BLOCK_DIGITS = 1 << 13, 1 << 20
+"""The most problems that are in memory at once, and digits of one of their operands: 104 problems of 10,000."""
 
 STREAMS = {"train": "data", "test": "evaluation"}
 
@@ -83,8 +84,9 @@ class DataSet(Config):
         return chain.from_iterable(self.blocks())
 
     def blocks(self) -> Iterator[list[Row]]:
-        for start in range(0, self.number, BLOCK):
-            yield self._block(torch.arange(start, min(start + BLOCK, self.number)))
+        rows = max(min(BLOCK, BLOCK_DIGITS // self.width), 1)
+        for start in range(0, self.number, rows):
+            yield self._block(torch.arange(start, min(start + rows, self.number)))
 
     def _block(self, indices: torch.Tensor) -> list[Row]:
         task, layout = self._parts[0], self._layout

@@ -7,6 +7,7 @@ again holds its lock meanwhile.
 import fcntl
 import json
 import os
+import re
 import signal
 import stat
 import sys
@@ -151,11 +152,18 @@ def printable(name: str) -> str:
 
 def read_json(path: Path) -> Any:
     try:
-        return json.loads(read_file(path).decode())
+        content = json.loads(text := read_file(path).decode())
+        return _in_whole_characters(content) if "\\ud" in text.lower() else content
     except FileNotFoundError:
         raise InputError(f"no file {path}") from None
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"cannot read {path}: {error}") from None
+
+
+def _in_whole_characters(content: Any) -> Any:
+    """With half a character, which no page, reply or file name can have, given by its number."""
+    text = json.dumps(content, ensure_ascii=False)
+    return json.loads(re.sub("[\ud800-\udfff]", lambda half: rf"\\u{ord(half[0]):x}", text))
 
 
 @contextmanager

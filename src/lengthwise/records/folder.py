@@ -67,7 +67,8 @@ class RunSource(ABC):
 
     @property
     def has_model(self) -> bool:
-        return (self.path / "checkpoint" / "state.json").is_file()
+        # Path.is_file would raise where a folder may not be searched.
+        return os.path.isfile(self.path / "checkpoint" / "state.json")  # noqa: PTH113
 
     def config(self) -> dict[str, Any]:
         content = self.content(CONFIG)
@@ -249,7 +250,8 @@ class PackedRun(RunSource):
 
 
 def is_packed(path: Path) -> bool:
-    return path.suffix == ".json" and path.is_file() and path.with_suffix(".parquet").is_file()
+    # Path.is_file would raise where a folder may not be searched.
+    return path.suffix == ".json" and os.path.isfile(path) and os.path.isfile(path.with_suffix(".parquet"))  # noqa: PTH113
 
 
 def open_run(path: Path | str) -> RunSource:
@@ -375,7 +377,7 @@ def _folders_at(file: Path, changed: int) -> dict[str, dict[str, Any]]:
     if not isinstance(folders, dict):
         raise InputError(f"{file} holds no runs: it has no folders")
     found = cast(dict[str, Any], folders)
-    bad = [name for name, entry in found.items() if not _is_entry(entry)]
+    bad = [name for name, entry in found.items() if not (_is_name(name) and _is_entry(entry))]
     if bad:
         raise InputError(f"{file} is not as lengthwise packs runs: folders has no files of {bad[0]!r}")
     return found
@@ -386,4 +388,9 @@ def _is_entry(entry: Any) -> bool:
     if not isinstance(entry, dict):
         return False
     known = cast(dict[str, Any], entry)
-    return type(known.get("records_size")) is int or isinstance(known.get("stored_in"), str)
+    return _is_name(known["stored_in"]) if "stored_in" in known else type(known.get("records_size")) is int
+
+
+def _is_name(name: Any) -> bool:
+    """Of a file or folder, and not of one inside another."""
+    return isinstance(name, str) and Path(name).name == name != ""

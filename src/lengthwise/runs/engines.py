@@ -28,6 +28,7 @@ ENGINES = {
     "slurm": "lengthwise.interop.clusters:SlurmEngine",
 }
 DEVICES = ("auto", "cpu", "cuda")
+MOST_WORKERS = 10_000
 DEFAULT_WORKERS = "(default: one for each GPU, or core where there is none; on a cluster, all it has room for)"
 DEFAULT_GPUS = "(default: 1 where there are some)"
 
@@ -99,6 +100,8 @@ class ScaleOut:
             value = getattr(self, name)
             if value is not None and value < lowest:
                 raise InputError(f"{name} is {value} (must be {lowest} or more)")
+        if self.workers is not None and self.workers > MOST_WORKERS:
+            raise InputError(f"workers is {self.workers} (must be {MOST_WORKERS:,} or less)")
 
 
 IN_THIS_PROCESS, ON_THIS_MACHINE = ScaleOut(), ScaleOut(on="local")

@@ -117,6 +117,8 @@ def train_jobs(
             log.info("%s: %s", job.folder.path, "new" if job in new else f"at step {job.place[0]:,}")
         agree([job.folder.checkpoint_path for job in unfinished])
         if len(jobs) == 1 and states[0] in STATE_NEWS:
+            if states[0] == "done":
+                jobs[0].folder.records()  # what is wrong with them is told alone
             news = f"{jobs[0].folder.path} {STATE_NEWS[states[0]]}"
             console.print(news, soft_wrap=True, markup=False)
         for members in stacks(unfinished) if module is None else [[job] for job in unfinished]:

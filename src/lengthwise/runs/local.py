@@ -28,6 +28,8 @@ from lengthwise.runs.sweep import Events, Failures, Finish, Work
 
 TICK = 1.0
 """Seconds after which who waits for work may look around."""
+LEAST_SHARE = 0.01
+"""Of a GPU, for a worker."""
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -68,8 +70,8 @@ def worker_environments(gpus: float | None, workers: int | None) -> list[dict[st
     if not devices and gpus:
         raise InputError("no GPU here (try --gpus 0)")
     share = gpus or 1.0
-    if share > 1:
-        raise InputError(f"gpus is {share:g} (must be 1 or less: a run trains on one GPU)")
+    if not LEAST_SHARE <= share <= 1:
+        raise InputError(f"gpus is {share:g} (must be 0, or {LEAST_SHARE:g} to 1: a run trains on one GPU)")
     room = [{"CUDA_VISIBLE_DEVICES": name} for _ in range(int(1 / share)) for name in devices]
     chosen = (room or [{} for _ in range(workers or _cores())])[:workers]
     return [{**own, **dict.fromkeys(THREADS, "1")} for own in chosen] if len(chosen) > 1 else chosen

@@ -152,8 +152,11 @@ def test_what_is_typed_changes_the_prediction_at_once(opened):
 
 
 def test_what_was_measured_stands_beside_a_prediction(opened):
+    page = opened("#predict?operation=mul&modulus=100&train=D3")
+    measured = page.locator("#learned .pill", has_text="measured")
+    expect(measured).to_have_text(re.compile(r"measured: (\d+) of \1 hold"))
+    expect(measured).to_have_class(re.compile("yes"))
     page = opened()
-    expect(page.locator("#learned .pill.yes")).to_have_text(re.compile(r"measured: (\d+) of \1 hold"))
     page.get_by_label("positions encoded as").select_option("alibi")
     expect(page.locator("#learned .pill.no")).to_have_text(re.compile(r"measured: 0 of \d+ hold"))
     expect(page.locator("#learned")).to_contain_text("the prediction holds in 0 of")

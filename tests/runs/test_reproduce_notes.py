@@ -7,6 +7,7 @@ from threading import Barrier
 import pytest
 from rich.console import Console
 
+from lengthwise.errors import InputError
 from lengthwise.recipes import RECIPES, Setting
 from lengthwise.records.files import read_json, write_json
 from lengthwise.records.folder import RunFolder
@@ -68,3 +69,12 @@ def test_calls_that_end_together_lose_nothing(tmp_path, monkeypatch):
     assert len(note["spans"]) == len(ROWS)
     assert note["wall_seconds"] == covered(note["spans"])
     assert {path.name for path in tmp_path.iterdir()} == {"runs", FILE}, "no lock is left behind"
+
+
+@pytest.mark.parametrize("odd", [[], "note", {"spans": 3}, {"runs": None}, {"wall_seconds": "long"}])
+def test_what_is_no_note_is_refused_before_anything_is_trained(tmp_path, odd):
+    write_json(tmp_path / FILE, odd)
+    with pytest.raises(InputError, match="is not a recipe's note of its runs"):
+        noted(ROWS[0], tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+    assert read_json(tmp_path / FILE) == odd

@@ -122,6 +122,7 @@ def train_recipe(
 ) -> list[RunFolder]:
     """Train what is not trained yet of a recipe's runs, by their names. OUT/NAME.json notes the runs, the seconds
     that training them took, and what was `asked`: scale, preset and number of seeds."""
+    _read_note(out / f"{name}.json")  # what cannot be added to is told before hours of training
     folders = [RunFolder(out / "runs" / run) for run in runs]
     unfinished, start = any(folder.status() != "done" for folder in folders), time.time()
     try:
@@ -141,7 +142,7 @@ def _note(
     environment = there[0].environment()
     path = out / f"{name}.json"
     with file_lock(path):
-        before = _with_spans(read_json(path)) if path.exists() else {}
+        before = _read_note(path)
         spans = [*before.get("spans", []), *span]
         write_json(
             path,
@@ -159,9 +160,15 @@ def _note(
         )
 
 
-def _with_spans(note: dict[str, Any]) -> dict[str, Any]:
-    """A note of an earlier version tells seconds alone, and not when they were."""
-    return note if "spans" in note else {**note, "earlier_seconds": note["wall_seconds"], "spans": []}
+def _read_note(path: Path) -> dict[str, Any]:
+    """Empty where there is none. One of an earlier version tells seconds alone, and not when they were."""
+    if not path.exists():
+        return {}
+    note = read_json(path)
+    kinds = {"seeds": int, "runs": list, "spans": list, "wall_seconds": (int, float)}
+    if not isinstance(note, dict) or not all(isinstance(note[k], kinds[k]) for k in kinds.keys() & note.keys()):
+        raise InputError(f"{path} is not a recipe's note of its runs")
+    return note if "spans" in note else {**note, "earlier_seconds": note.get("wall_seconds", 0.0), "spans": []}
 
 
 def covered(spans: Sequence[list[float]]) -> float:

@@ -37,8 +37,8 @@ LINES = {
     "docs/interop.md": "Hugging Face folders in and out, any causal LM asked, problems as files.",
     "docs/log.md": "What was tried and what it gave, by date.",
     "docs/map.md": "This page.",
-    "docs/performance.md": "What was measured, what each change gave, what the floor is.",
-    "docs/prior.md": "How much of generalizing to long operands is learned, how much built in: what tells.",
+    "docs/performance.md": "How fast training and evaluation are, and what limits them.",
+    "docs/prior.md": "How much of generalizing to long operands is learned and how much is built in.",
     "docs/protocol.md": "How the paper's rows are tuned and reported: seeds, rules, every setting that was tried.",
     "docs/python.md": "Every function of the package, by example, and config files.",
     "docs/relative.md": "Encodings and relative positions: what is run, how, and what each verdict means.",
@@ -48,7 +48,7 @@ LINES = {
     "docs/scale.md": "Many runs: sweeps on this machine, on Ray and on SLURM, and what they cost.",
     "docs/theory.md": "The theory: rules, derivations, exact formulas.",
     "docs/thousand.md": "Operands many times longer than trained: what is run, and why it works or fails.",
-    "docs/own-numbers.md": "A base and a modulus of your own: predicted, trained, judged.",
+    "docs/own-numbers.md": "Your own base and modulus: predict, train, read the verdict.",
     "docs/usage.md": "Every verb of the command line, by example.",
 }
 

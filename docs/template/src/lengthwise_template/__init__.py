@@ -1,4 +1,4 @@
-"""What theory needs to know of the encoding and the layout of this package. No torch here: `predict` reads it."""
+"""Facts that theory needs about this package's encoding and layout. `predict` imports it: no torch here."""
 
 from lengthwise.theory.encodings import RELATIVE, EncodingFacts, LayoutFacts
 

@@ -1,4 +1,4 @@
-"""Attention falls off with the logarithm of distance, in each head at a rate that is learned."""
+"""Attention decays with the logarithm of distance, at a learned rate per head."""
 
 from typing import final
 

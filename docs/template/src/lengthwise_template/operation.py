@@ -1,4 +1,4 @@
-"""a + 2 b. It has no theory, so nothing is predicted of it; lengthwise/operations/sub.py has an example of one."""
+"""a + 2 b, without a theory, so nothing is predicted; lengthwise/operations/sub.py is an example with one."""
 
 from typing import Any, final
 
@@ -16,7 +16,7 @@ class Double(Operation):
         return max(n, m) + 2  # in base 2; others need no more
 
     def digits(self, a: Any, b: Any, base: int) -> Any:
-        """Without this, `compute` is used: slower, and not on a GPU. Torch is imported here, not above."""
+        """Optional: `compute` is slower and does not run on a GPU. Import torch here, not above."""
         from lengthwise.tokens.digits import add, resize
 
         twice = add(b, b, base)

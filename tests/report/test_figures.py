@@ -99,9 +99,12 @@ def everything(folder):
 
 
 def prior_runs(folder):
-    """A rung of the ladder, a model that reads carries off its answers, and one way to regularize."""
+    """A rung of the ladder, position coupling as published and with our shape, a model that reads carries off its
+    answers, and one way to regularize."""
     return [
         coupled_run(folder, "prior-without-clipping"),
+        coupled_run(folder, "coupling-published"),
+        coupled_run(folder, "differences-our-shape"),
         measured(folder, {**COUPLED, "train": "D2"}, "carry-coupled-lowest-first-s101", reading_carries),
         synthetic_run(
             folder, {**D4, "model": {"position_std": 3.0}}, name="unseen-positions3-decay0.1-dropout0.1-s101"

@@ -103,7 +103,7 @@ def test_configs_are_trained_alone_and_as_a_stack(tmp_path):
     for name, message in (("a/b", "not a folder name"), ("", "not a folder name")):
         with pytest.raises(InputError, match=message):
             lengthwise.train(short, name=name, out=tmp_path)
-    with pytest.raises(InputError, match="does not go with several"):
+    with pytest.raises(InputError, match="cannot be used for several"):
         lengthwise.train([short], name="x", out=tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["alone", *(own.path.name for own in both)])
 

@@ -100,7 +100,7 @@ def test_quiet_and_verbose(capsys, run, monkeypatch):
     assert "parameters on cpu" in capsys.readouterr().err
     main(["evaluate", str(run), "--test", "D1", "--quiet"])
     assert capsys.readouterr().err == ""
-    assert "exclude each other" in refused(capsys, "evaluate", run, "--quiet", "--verbose")
+    assert "cannot be combined" in refused(capsys, "evaluate", run, "--quiet", "--verbose")
 
 
 def test_evaluate(capsys, run, tmp_path):

@@ -202,7 +202,7 @@ def test_nothing_is_predicted_of_an_operation_without_theory(monkeypatch, task, 
 def test_differences_are_predicted_beside_the_paper():
     near, far = predict("sub", "D2", "D2,D3").rows
     assert (near.accuracy, far.accuracy, far.paper) == (1, Fraction(101, 1100), None)
-    assert far.rule.startswith("Not in the paper, but by the argument of its Theorem 1: with absolute positions")
+    assert far.rule.startswith("Not in the paper, by the argument of its Theorem 1: with absolute positions")
     assert not near.within_theorem and not far.within_theorem and far.generalizes is False
     assert only("sub%100", "D2", "D3").generalizes is False and only("sub%2", "D2", "D3").generalizes
 

@@ -119,7 +119,7 @@ def test_the_package_report_is_the_verb(run, tmp_path):
 def test_load_finds_shipped_models_and_packed_runs_and_refuses_others(tmp_path):
     assert lengthwise.load("mod-100").verdicts[-1].word == "holds"
     assert "step" in repr(lengthwise.load("results/addition.json/addition-D4-s101"))
-    with pytest.raises(InputError, match="no run folder"):
+    with pytest.raises(InputError, match="not a run folder"):
         lengthwise.load(tmp_path / "nowhere")
 
 

@@ -98,7 +98,7 @@ def test_a_bad_line_is_named_with_its_number(tmp_path, line):
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# nothing\n"])
 def test_no_pairs_at_all(tmp_path, text):
-    with pytest.raises(InputError, match=r"pairs\.txt holds no pairs"):
+    with pytest.raises(InputError, match=r"pairs\.txt contains no problems"):
         read(tmp_path, text)
 
 

@@ -78,7 +78,7 @@ def test_evaluate_draws_as_asked_and_writes_a_run_folder(capsys, run, tmp_path):
     view = RunView.of(tmp_path / "other")
     assert [r.model_dump() for r in view.records if r.domain == "D3"] == [{**r, "run": "other"} for r in other]
     assert [str(v.prediction.domain) for v in view.verdicts()] == ["D3"]
-    assert "is there already" in refused(capsys, "evaluate", run, "--out", tmp_path / "other")
+    assert "already exists" in refused(capsys, "evaluate", run, "--out", tmp_path / "other")
 
 
 def test_details_are_shown_when_asked_for(capsys, run):
@@ -117,7 +117,7 @@ def test_evaluate(capsys, run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["ask", "1 * 2"], "another sign than the task's '+'"),
+        (["ask", "1 * 2"], "does not have the task's sign '+'"),
         (["ask", "1 + 3"], "base 3"),
         (["ask", "1 +"], "1 +"),
         (["ask", "1111 + 1"], "3 digits"),

@@ -184,7 +184,7 @@ class Domain:
         terms = [_parse_term(term, text, base) for term in text.split("+")]
         weighted = [weight is not None for weight, _ in terms]
         if any(weighted) and not all(weighted):
-            raise InputError(f"domain {text!r} must give a weight to all of its terms or to none")
+            raise InputError(f"domain {text!r} must give weights to all of its terms or none")
         shares: dict[Part, Fraction] = {}
         for weight, parts in terms:
             share = (Fraction(1, len(terms)) if weight is None else weight) / len(parts)

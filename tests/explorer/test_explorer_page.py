@@ -360,7 +360,7 @@ def test_a_model_of_products_with_a_short_number(opened):
     expect(page.locator("#answer-verdict")).not_to_be_empty(timeout=30_000)
     unseen = page.locator("#answer .digit.unseen")
     assert unseen.all_inner_texts() == [*"31415926", "2"]
-    note = "Trained on 1..40x2: there the second number has 2 digits, and not 3."
+    note = "In training (1..40x2) the second number has 2 digits, not 3."
     expect(page.locator("#answer-note")).to_have_text(note)
     page.get_by_role("button", name="Random").click()
     expect(page.locator("#answer-verdict")).to_contain_text("Right")

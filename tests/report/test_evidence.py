@@ -161,5 +161,5 @@ def test_the_report_says_it_of_what_it_predicts(tmp_path):
 def test_functions_are_explained_under_the_table(capsys):
     main(["predict", "add", "--encoding", "coupled"])
     out = capsys.readouterr().out
-    assert "- windowed:5: it will compute each digit from 5 columns alone" in out
+    assert "- windowed:5: it will compute each digit from only 5 columns" in out
     assert out.count("- windowed:5:") == 1

@@ -334,7 +334,7 @@ def test_packing_draws_both_ways(tmp_path):
     ]
     figure = draw(FIGURES["packing"], views)
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert texts == ["one problem a line, padded", "concatenated, no padding"]
+    assert texts == ["one problem per row, padded", "concatenated, no padding"]
     assert len(figure.axes[1].containers) == 2
 
 

@@ -105,9 +105,9 @@ def test_a_bad_file_is_told_in_one_line(name, content, words, tmp_path, capsys):
 
 
 def test_what_does_not_go_together(stored, tmp_path):
-    with pytest.raises(InputError, match=r"preset .fast. does not go with .*complete"):
+    with pytest.raises(InputError, match=r"preset .fast. cannot be combined with .*complete"):
         configure(config=stored, preset="fast")
-    with pytest.raises(InputError, match="preset 'fast' does not go with a complete config"):
+    with pytest.raises(InputError, match="preset 'fast' cannot be combined with a complete config"):
         configure(config=configure("add"), preset="fast")
     with pytest.raises(InputError, match="no file"):
         configure(config=tmp_path / "nothing.yaml")

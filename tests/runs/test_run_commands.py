@@ -305,8 +305,8 @@ def test_a_report_needs_a_file(capsys, run):
     ("problem", "note"),
     [
         ("123 * 45", ""),
-        ("12 * 3", "there the second number has 2 digits, and not 1"),
-        ("12 * 345", "there the second number has 2 digits, and not 3"),
+        ("12 * 3", "the second number has 2 digits, not 1"),
+        ("12 * 345", "the second number has 2 digits, not 3"),
     ],
 )
 def test_asking_notes_numbers_unlike_those_of_training(capsys, problem, note):

@@ -67,7 +67,7 @@ def test_ask(run, capsys):
     assert len(set(map(repr, answers))) == 1
     assert (answers[0].truth, answers[0].right) == (13, shown["right"])
     assert "12 + 22 in base 3: the model answers" in repr(answers[0])
-    with pytest.raises(InputError, match="beside 5"):
+    with pytest.raises(InputError, match="second operand for 5"):
         run.ask(5)
 
 

@@ -141,7 +141,7 @@ def test_all_who_show_a_prediction_tell_the_same(capsys):
     ("options", "said"),
     [
         (["add"], "no; the prediction holds in"),
-        (["mul%101", "--train", "D3", "--encoding", "sinusoidal"], "no; no trained model was measured on that"),
+        (["mul%101", "--train", "D3", "--encoding", "sinusoidal"], "no; no trained model was measured on this"),
         (["mul", "--encoding", "rotary"], "theory says no, but not what it computes instead"),
         (["add", "--encoding", "none"], "theory does not say"),
     ],

@@ -76,7 +76,7 @@ def test_a_seed_that_failed_is_named(tmp_path):
     coupled_run(tmp_path / "runs", "coupled-1000", seed=2).source.set_status("failed")
     coupled_run(tmp_path / "runs", "coupled-1000", seed=0).source.set_status("failed")
     page = results_page(tmp_path, tmp_path / "results.md")
-    assert "Not finished, and in no table or figure: coupled-1000-s2 (failed)." in page
+    assert "Not finished, and not in any table or figure: coupled-1000-s2 (failed)." in page
 
 
 def line(axes, colour, marker="o"):

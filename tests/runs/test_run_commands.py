@@ -312,4 +312,4 @@ def test_a_report_needs_a_file(capsys, run):
 def test_asking_notes_numbers_unlike_those_of_training(capsys, problem, note):
     main(["ask", "coupled-multiplication", problem, "--device", "cpu"])
     shown = capsys.readouterr().out
-    assert ("trained on 1..40x2: " + note in shown) if note else "trained on" not in shown
+    assert ("in training (1..40x2) " + note in shown) if note else "in training" not in shown

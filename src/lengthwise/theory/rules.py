@@ -212,8 +212,8 @@ RULES: tuple[Rule, ...] = (
         applies=lambda c: True,
         generalizes=False,
         why=lambda c: (
-            f"{c.task} is not the same at every position, so relative positions do not help upward; "
-            "the theorems do not say which function is learned"
+            f"{c.task} is not computed in the same way at every position, so relative positions do not help on "
+            "longer operands; the theorems do not say which function is learned"
         ),
     ),
 )

@@ -206,7 +206,7 @@ function table(rows, functions) {
     );
   const head = [
     "tested on",
-    "predicted function",
+    "function",
     "predicted accuracy %",
     "wrong answers",
     "as a fraction",

@@ -39,7 +39,7 @@ function verdictTable(members) {
   const seeds =
     judged.length > 1 ? `, ${judged.length} seeds: mean (lowest to highest)` : `: ${lastPart(members[0].name)}`;
   const name = `${asked}${seeds}`;
-  const head = ["tested on", "verdict", "predicted accuracy %", "accuracy %", "agreement %", "predicted function"].map((text) =>
+  const head = ["tested on", "verdict", "predicted accuracy %", "accuracy %", "agreement %", "function"].map((text) =>
     h("th", { scope: "col" }, text),
   );
   return [

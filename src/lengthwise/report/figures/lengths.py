@@ -281,7 +281,7 @@ def encodings_by_task(views: Sequence[RunView]) -> Figure | None:
                 corner = columns.index(task) - 0.46, labels.index(label) - 0.42
                 axes.add_patch(Rectangle(corner, 0.92, 0.84, fill=False, linewidth=1.3, **frame))
         if silent:
-            entry(axes, "(in brackets: theory says nothing)", linestyle="")
+            entry(axes, "(in brackets: no prediction)", linestyle="")
 
     panels = {"training domain": False, "longer operands": True}
     height = 1.1 + 0.2 * len(labels)

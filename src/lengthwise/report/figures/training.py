@@ -101,7 +101,7 @@ def digit_accuracy(views: Sequence[RunView]) -> Figure | None:
             hypothesis = seeds.first.spec.predicted_hypothesis(sample)
             if seeds.first.task.plain_sum and hypothesis is not None and hypothesis.kind != "windowed":
                 end = float(100 * exact_digit_accuracy(hypothesis, sample, digit))
-                theory_line(axes, end, colour, "theory's end")
+                theory_line(axes, end, colour, "predicted end")
 
     panels = {f"digit {digit}": digit for digit in DIGITS if any(digit in own for own in found.values())}
     return small_multiples(panels, paint, x="step", y="accuracy (%)", columns=3, height=1.25, legend="top")
@@ -220,7 +220,7 @@ def learning_steps(views: Sequence[RunView]) -> Figure | None:
         axes.axvspan(top[0] - 0.5, top[-1] + 0.5, color=PALE, linewidth=0, zorder=0, label="top positions")
         axes.set_xticks(digits)
 
-    x, y = "digit of the answer (1 = units)", f"steps until right {100 * LEARNED:g} %\nof the time"
+    x, y = "digit of the answer (1 = units)", f"step from which\naccuracy is {100 * LEARNED:g} %"
     return small_multiples(groups, paint, x=x, y=y, columns=3, height=1.8, limits=(0, highest), legend="top")
 
 

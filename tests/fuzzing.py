@@ -450,7 +450,7 @@ def may_change(command: list[str], path: str) -> bool:
 def broken_promises(command: list[str], found: Outcome) -> list[str]:
     """What the command promised and did not keep; empty if all is well."""
     # What takes long says so first: how long depends on what else the machine does.
-    lines = [line for line in found.err.splitlines() if not line.endswith(": this takes more than a moment")]
+    lines = [line for line in found.err.splitlines() if not line.endswith(": please wait")]
     changed = [path for path, content in found.before.items() if found.after.get(path) != content]
     added = sorted(set(found.after) - set(found.before))
     if found.code == 0:

@@ -67,7 +67,7 @@ def test_ask(run, capsys):
     assert len(set(map(repr, answers))) == 1
     assert (answers[0].truth, answers[0].right) == (13, shown["right"])
     assert "12 + 22 in base 3: the model answers" in repr(answers[0])
-    with pytest.raises(InputError, match="beside 5"):
+    with pytest.raises(InputError, match="second operand for 5"):
         run.ask(5)
 
 
@@ -103,7 +103,7 @@ def test_configs_are_trained_alone_and_as_a_stack(tmp_path):
     for name, message in (("a/b", "not a folder name"), ("", "not a folder name")):
         with pytest.raises(InputError, match=message):
             lengthwise.train(short, name=name, out=tmp_path)
-    with pytest.raises(InputError, match="does not go with several"):
+    with pytest.raises(InputError, match="cannot be used for several"):
         lengthwise.train([short], name="x", out=tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["alone", *(own.path.name for own in both)])
 
@@ -119,7 +119,7 @@ def test_the_package_report_is_the_verb(run, tmp_path):
 def test_load_finds_shipped_models_and_packed_runs_and_refuses_others(tmp_path):
     assert lengthwise.load("mod-100").verdicts[-1].word == "holds"
     assert "step" in repr(lengthwise.load("results/addition.json/addition-D4-s101"))
-    with pytest.raises(InputError, match="no run folder"):
+    with pytest.raises(InputError, match="not a run folder"):
         lengthwise.load(tmp_path / "nowhere")
 
 

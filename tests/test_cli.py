@@ -16,7 +16,7 @@ def refused(capsys, *arguments) -> str:
     printed = capsys.readouterr()
     assert printed.out == ""
     # On a loaded machine it may have said before that it takes long.
-    (line,) = printed.err.removeprefix("predicting: this takes more than a moment\n").splitlines()
+    (line,) = printed.err.removeprefix("predicting: please wait\n").splitlines()
     return line
 
 

@@ -81,6 +81,6 @@ def test_names_are_known_without_torch_and_a_broken_package_harms_only_who_asks_
     lost, odd, encoding, wrong = told.stderr.splitlines()
     reason = "(half_done.nowhere:LOST): ModuleNotFoundError: No module named 'half_done'"
     assert lost == f"error: cannot load 'lost' of lengthwise.operations from package 'half-done' {reason}"
-    assert odd.endswith("(json:dumps): TypeError: it is no Operation")
+    assert odd.endswith("(json:dumps): TypeError: it is not of class Operation")
     assert encoding == f"error: cannot load 'lost' of lengthwise.encodings from package 'half-done' {reason}"
     assert "choose from add, mul, sub, double, lost, odd" in wrong

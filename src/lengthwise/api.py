@@ -1,4 +1,4 @@
-"""Python's way in: what the verbs do, as functions with the same defaults, and a run as an object to look at.
+"""The Python API: the verbs as functions with the same defaults, and a run as an object.
 
 >>> import lengthwise
 >>> lengthwise.ask("addition", "91234 + 85678")
@@ -41,17 +41,17 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 
 OUT = {("full", "fast"): "runs/full", ("full", "paper"): "runs/paper", ("laptop", "fast"): "runs/laptop"}
-"""Where recipes are reproduced, by scale and preset."""
+"""Default output folder of `reproduce`, by scale and preset."""
 
 
 @dataclass(frozen=True, repr=False)
 class Run(Shown):
-    """A run: its files, read anew each time, and its model, loaded when first asked. It can be used as a path."""
+    """A run: its files, read on each access, and its model, loaded when first used. It can be used as a path."""
 
     path: Path
     device: str = "auto"
     module: "Module | None" = None
-    """What made its network, where that is one's own (docs/extend.md)."""
+    """The function that built its network, for a custom network (docs/extend.md)."""
 
     shown_by: ClassVar[str] = "lengthwise.api:show"
 
@@ -73,16 +73,16 @@ class Run(Shown):
 
     @property
     def records(self) -> "pl.DataFrame":
-        """All that was measured, each record with what the run asked (records/frame.py)."""
+        """All records, each with the run's setting (records/frame.py)."""
         return self.view.frame
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """One for each test domain, after the last evaluation."""
+        """One verdict per test domain, from the last evaluation."""
         return self.view.verdicts()
 
     def figure(self, name: str = "lengths") -> "Figure":
-        """A picture of it: lengths, training, digits or dependence (report/figures)."""
+        """A figure of the run: lengths, training, digits or dependence (report/figures)."""
         from lengthwise.report.figures import draw_run
 
         return draw_run(self.view, name)
@@ -95,7 +95,7 @@ class Run(Shown):
         return load(self.path, device=self.device, module=self.module)
 
     def ask(self, problem: str | int, b: int | None = None) -> "Answer":
-        """`run.ask("12 + 5")`, written in the run's base, or `run.ask(12, 5)`."""
+        """The answer to `run.ask("12 + 5")`, written in the run's base, or `run.ask(12, 5)`."""
         return self.loaded.ask(problem, b)
 
 
@@ -104,8 +104,8 @@ def show(run: Run, console: Console) -> None:
 
 
 def load(path: PathLike, *, device: str = "auto", module: "Module | None" = None) -> Run:
-    """A run folder, a model that comes with the package, or a run of a packed file, which has records alone. A run
-    with a network of one's own is loaded with the `module` that made it."""
+    """Open a run folder, a model that comes with the package, or a run of a packed file, which has only records. A
+    run with a custom network needs the `module` that built it."""
     run = Run(model_path(Path(path)), device, module)
     read_spec(run.view.config)
     return run
@@ -126,18 +126,18 @@ def train(
     module: "Module | None" = None,
     **settings: Any,
 ) -> Run | list[Run]:
-    """Train a run into its folder under `out`, and measure it. A finished one is left alone, an interrupted one
-    resumes.
+    """Train a run into its folder under `out` and measure it. A finished run is not trained again, an interrupted
+    one resumes.
 
-    Give a task, with settings as `configure` takes them: `train("add", train="D4", size="nano", steps=500)`; or a
-    config, with settings that change it; or several of these: those of equal shape train as a stack. `module`
-    makes a network of one's own (docs/extend.md).
+    Give a task and settings as `configure` takes them: `train("add", train="D4", size="nano", steps=500)`; or a
+    config and settings that change it; or a list of tasks or configs, of which those of equal shape train as a
+    stack. `module` builds a custom network (docs/extend.md).
     """
     from lengthwise.runs.launch import Job, train_jobs
 
     tasks = [task] if task is None or isinstance(task, str | RunConfig) else task
     if tasks is task and name is not None:
-        raise InputError(f"name {name!r} does not go with several runs")
+        raise InputError(f"name {name!r} cannot be used for several runs")
     configs = dict.fromkeys(_configured(own, settings) for own in tasks)
     jobs = [Job(config, RunFolder(Path(out) / config.folder_name(name))) for config in configs]
     train_jobs(jobs, device=device, mirror=mirror, console=news_console(quiet=quiet), module=module)
@@ -152,9 +152,9 @@ def _configured(task: str | RunConfig | None, settings: dict[str, Any]) -> RunCo
 def evaluate(run: PathLike, test: str | None = None, **options: Any) -> "Evaluation":
     """Measure a run on test domains (by default its own), or on a file of `pairs`.
 
-    `problems` of each domain are drawn by `seed`; `decoded` adds real decoding with its failure split,
-    `dependence` what each answer digit depends on, `functions` which function the answers follow, and
-    `show_errors` so many wrong answers.
+    `problems` is the number of problems per domain, drawn by `seed`. `decoded` also decodes answers token by token
+    and classifies failures, `dependence` finds which operand digits each answer digit depends on, `functions`
+    which function the answers follow, and `show_errors` lists that many wrong answers.
     """
     from lengthwise.runs.evaluate import evaluate as measured
 
@@ -162,7 +162,7 @@ def evaluate(run: PathLike, test: str | None = None, **options: Any) -> "Evaluat
 
 
 def ask(run: PathLike, problem: str | int, b: int | None = None, *, device: str = "auto") -> "Answer":
-    """Put a problem to a trained model: `ask("addition", "12 + 5")`, or `ask(run, 12, 5)`."""
+    """Ask a trained model a problem: `ask("addition", "12 + 5")` or `ask(run, 12, 5)`."""
     return (run if isinstance(run, Run) else load(run, device=device)).ask(problem, b)
 
 
@@ -177,7 +177,7 @@ def reproduce(
     device: str = "auto",
     quiet: bool = False,
 ) -> list[Run]:
-    """Train a recipe's models, measure them, show its tables, and write these and its figures to `out`."""
+    """Train a recipe's models, measure them, print its tables, and write tables and figures to `out`."""
     console, news = Console(highlight=False, quiet=quiet), news_console(quiet=quiet)
     trained = partial(train_recipe, device=device, console=news)
     asked: dict[str, Any] = {"seeds": seeds, "only": only, "out": out}
@@ -195,7 +195,7 @@ def reproduced(
     out: PathLike | None,
     console: Console,
 ) -> dict[str, list[RunView]]:
-    """What `reproduce` does, `trained` as one likes, and shown on this console: the runs of each recipe."""
+    """The runs of each recipe, trained by the function `trained`; tables are printed on the console."""
     if seeds is not None and seeds < 0:
         raise InputError(f"seeds is {seeds} (must be 0 or more)")
     recipes, small = find_recipes(recipe), " (in small)" if setting.laptop else ""
@@ -212,12 +212,12 @@ def reproduced(
 
 
 def render(recipes: Sequence[Recipe], out: Path, console: Console) -> None:
-    """Show the tables of these recipes, and write all tables and figures; not where a library is missing."""
+    """Print the tables of these recipes and write all tables and figures, if the libraries are installed."""
     try:
         from lengthwise.report.results import tables_of, write_results
     except ImportError as error:
         return console.print(
-            f"No {error.name} here to draw with: the same command where it is installed draws what was trained",
+            f"{error.name} is not installed, so nothing is drawn; run the same command where it is installed",
             soft_wrap=True,
         )
     from lengthwise.report.collection import Collection
@@ -240,11 +240,11 @@ def sweep(
     on: str = "local",
     **options: Any,
 ) -> list[Run]:
-    """Train a run for every combination of values, each into its folder under `out`; their status tells which are
-    done. Finished ones are left alone, interrupted ones resume.
+    """Train a run for every combination of values, each into its folder under `out`. Finished runs are not trained
+    again, interrupted ones resume; each run's status says whether it is done.
 
-    Options are those of the verb: `workers`, `retries` and so on say how it is done `on` an engine, all others are
-    of the runs: `sweep("add", vary={"seed": range(10)}, train="D4", size="nano", steps=200)`.
+    Options are those of the verb: `on`, `workers`, `retries` and so on say where and how to train, all others
+    configure the runs: `sweep("add", vary={"seed": range(10)}, train="D4", size="nano", steps=200)`.
     """
     ways = {field.name for field in fields(ScaleOut)}
     scale_out = ScaleOut(on=on, **{name: own for name, own in options.items() if name in ways})

@@ -1,6 +1,6 @@
-"""The command line: the table of verbs, each a class in `commands`, whose options tyro parses.
+"""The command line: the table of verbs. Each verb is a class in `commands`, whose options tyro parses.
 
-Only the verb that is asked for is imported: `lengthwise --help` needs no library, `predict` and all help no torch.
+Only the verb in use is imported: `lengthwise --help` needs no library, `predict` and all help texts no torch.
 """
 
 import contextlib
@@ -17,23 +17,23 @@ import lengthwise
 from lengthwise.errors import InputError, one_line, shortened
 
 VERBS = {
-    "predict": "what a trained model will compute, exactly",
-    "train": "train a model, measure it, judge the prediction",
-    "sweep": "many runs, over all combinations of some options",
-    "evaluate": "measure a trained run",
-    "ask": "put a problem to a trained model",
-    "reproduce": "a table or figure of the paper, by its name",
-    "explore": "a page to play with: predict, ask models, watch runs",
-    "report": "runs as one HTML page to look at",
-    "export": "a trained run as a Hugging Face folder",
-    "data": "problems as a file: text, JSON lines, Parquet",
-    "bench": "how fast it is here, and how fast it could be",
-    "demo": "the paper's Table 1 in miniature, on this machine",
+    "predict": "predict which function a model will compute, and its exact accuracy",
+    "train": "train a model, measure it, and judge the prediction",
+    "sweep": "train a run for every combination of some options",
+    "evaluate": "measure a trained run on other domains or problems",
+    "ask": "ask a trained model a problem",
+    "reproduce": "train and draw a table or figure of the paper",
+    "explore": "open a page to predict, ask models and watch runs",
+    "report": "write one HTML page about some runs",
+    "export": "write a trained run as a Hugging Face folder",
+    "data": "write problems as text, JSON lines or Parquet",
+    "bench": "measure the speed of training and what the device allows",
+    "demo": "train the paper's Table 1 in miniature on two CPU cores",
 }
 
 HOMES = {"sweep": "train", "ask": "evaluate", "demo": "reproduce"}
 HOMES |= dict.fromkeys(("report", "export", "data"), "files")
-"""Of verbs that share a module of `commands` with others."""
+"""The module of `commands` for verbs that share one."""
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -41,13 +41,13 @@ BOX = "╭╮╰╯│─"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a verb; a user's mistake ends in one line and exit code 2."""
+    """Run a verb. Bad input prints one line and exits with code 2."""
     if arguments is None:
         _stop_on_signals()
     verb, *options = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    # Numbers here may have 10,000 digits, and exact fractions of them more; by default Python writes 4,300.
+    # Numbers here may have 10,000 digits and more; by default Python prints at most 4,300.
     sys.set_int_max_str_digits(0)
-    # A file name may have bytes that are no text, and a terminal may know few characters.
+    # File names may not be valid text, and a terminal may lack characters.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     if os.environ.get("COLUMNS") == "0":
@@ -68,18 +68,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(str(stop) or "stopped", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:
-        # The reader of our output left, as `head` does.
+        # The reader of the output closed it, as `head` does.
         sys.stderr.close()
     except OSError as error:
-        # A folder that may not be read, a name that is too long: what a path is for is known where it is used.
+        # For example an unreadable folder, or a name that is too long.
         where = "" if error.filename is None else f" {error.filename}"
         print(f"error: {one_line(f'cannot use{where}: {error.strerror or error}')}", file=sys.stderr)
         sys.exit(2)
 
 
 def _stop_on_signals() -> None:
-    """Ctrl-C stops every verb, though a shell starts what runs in its background with Ctrl-C ignored; so does a
-    request to end, as a cluster's scheduler sends it."""
+    """Let SIGINT and SIGTERM stop every verb: a shell's background jobs start with SIGINT ignored, and cluster
+    schedulers send SIGTERM."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
 
@@ -104,14 +104,14 @@ def _parse(verb: str, options: Sequence[str]) -> Any:
     command, complaint = _command(verb), io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):
-            # Defaults may depend on what is asked for, as those of train do on its preset.
+            # Defaults may depend on other options, as those of train do on its preset.
             defaults = command.defaults(options) if hasattr(command, "defaults") else tyro.MISSING_NONPROP
             markers = (tyro.conf.FlagCreatePairsOff,)
             return tyro.cli(command, prog=f"lengthwise {verb}", args=options, default=defaults, config=markers)
     except SystemExit as stop:
         if stop.code in (0, None):
             raise
-        # The parser wraps what it quotes, so that long input is many words here.
+        # The parser wraps long input into many words, which one_line would not shorten.
         said = shortened(_one_line(complaint.getvalue()), 300, 60)
         raise InputError(f"{said}; see lengthwise {verb} --help") from None
 
@@ -136,15 +136,15 @@ def _print_completion(options: Sequence[str]) -> None:
 
 
 def _one_line(boxed: str) -> str:
-    """What a parser's boxed complaint says, without its title, its box and what follows the next rule.
+    """The message in a parser's boxed error, without the title, the box and whatever follows the next rule.
 
-    Where a terminal has no characters for boxes, rules are lines of dashes.
+    Terminals without box characters get lines of dashes as rules.
     """
     lines = [line.strip(f"{BOX} ") for line in boxed.splitlines()[1:]]
     said = ["" if set(line) == {"-"} else line for line in lines]
     start = next((i for i, line in enumerate(said) if line), 0)
     end = next((i for i, line in enumerate(said) if i > start and not line), len(said))
-    # A value inside an inner config is named as its flag is: --model.layers.
+    # A value of an inner config is named like its option: model.layers.
     text = re.sub(r"^Error parsing config\.(\w+): ", r"\1.", " ".join(said[start:end]))
     text = text.removeprefix("Error parsing ").removesuffix(".")
     return text[:1].lower() + text[1:]

@@ -1,4 +1,4 @@
-"""What all configs share: frozen, nothing extra, and one line for the user if a value does not hold."""
+"""The base class of all configs: frozen, without unknown fields, with a one-line message for a bad value."""
 
 from typing import Annotated, Any
 
@@ -10,11 +10,11 @@ REASONS = {"missing": "{} is missing", "extra_forbidden": "unknown option {}"}
 
 
 Count = Annotated[int, Field(ge=1, le=10**9)]
-"""How many of something. More than this is a mistake, and would end in an error of some library."""
+"""A positive count. Larger values are mistakes that would raise errors deep inside a library."""
 
 
 class Config(BaseModel):
-    """Validated when built. A config class stands beside the code that it configures."""
+    """A config, validated when built. Each config class is next to the code it configures."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
 
@@ -22,10 +22,10 @@ class Config(BaseModel):
         try:
             super().__init__(**content)
         except ValidationError as error:
-            raise InputError(_first_complaint(error)) from None
+            raise InputError(_first_message(error)) from None
 
 
-def _first_complaint(error: ValidationError) -> str:
+def _first_message(error: ValidationError) -> str:
     first = error.errors()[0]
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, InputError):

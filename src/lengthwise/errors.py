@@ -1,4 +1,4 @@
-"""The one exception meant for users: what was given and what would do, in one line."""
+"""The exception meant for users: one line that names the bad value and what is accepted."""
 
 import re
 
@@ -6,14 +6,14 @@ LONGEST_WORD, LONGEST_LINE = 300, 2_000
 
 
 class InputError(ValueError):
-    """Bad input. The command line prints its message without a traceback and exits with code 2."""
+    """Bad input. The command line prints the message without a traceback and exits with code 2."""
 
     def __init__(self, message: str) -> None:
         super().__init__(one_line(message))
 
 
 def one_line(message: str) -> str:
-    """A message on one line, with long inputs that it quotes shortened.
+    """A message on one line, with long words shortened.
 
     >>> one_line("invalid task '" + "9" * 100_000 + "'")
     "invalid task '9999999999999999999999999999999999999999999999999…99999999999999999'"
@@ -25,5 +25,5 @@ def one_line(message: str) -> str:
 
 
 def shortened(text: str, first: int, last: int) -> str:
-    """A text with its middle left out where it is longer than its first and last characters together."""
+    """A text cut to its `first` and `last` characters where it is longer than both together."""
     return text if len(text) <= first + last else f"{text[:first]}…{text[-last:]}"

@@ -1,6 +1,6 @@
-"""What a person sees besides results: how far something is, as a bar in a terminal, as plain lines elsewhere.
+"""Progress: a bar in a terminal, plain lines elsewhere.
 
-It goes to stderr, so that stdout has results alone, and nothing is said of what is over in a moment.
+It goes to stderr, so that stdout has only results. Work that takes less than two seconds shows no progress.
 """
 
 import logging
@@ -27,37 +27,37 @@ from rich.text import Text
 from lengthwise.errors import InputError
 
 MOMENT = 2.0
-"""Seconds that need no explanation."""
+"""Seconds of work before progress is shown."""
 PATIENCE = 60.0
-"""Seconds after which a line of a log should have company."""
+"""Most seconds between two lines of a log."""
 REFRESH_STEPS = 10
 
 Watch = Callable[[int, int], object]
-"""Called with how much is done, and of how much: nothing of 1 where parts cannot be told."""
+"""Called with the amount done and the total; with 0 and 1 where the work has no countable parts."""
 
 
 def unwatched(done: int, total: int) -> None:
-    """Nobody wants to know."""
+    """A Watch that ignores progress."""
 
 
 def news_console(*, quiet: bool = False) -> Console:
-    """Where everything but results is said."""
+    """The console for everything but results."""
     return Console(stderr=True, highlight=False, quiet=quiet)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verbosity:
-    """How much a verb says besides its results."""
+    """How much a verb prints besides its results."""
 
     quiet: bool = False
     """Print nothing but results and errors."""
     verbose: bool = False
-    """Also tell what is being done: device, folders, compiling, times."""
+    """Also print details: device, folders, compilation, times."""
 
     def news(self) -> Console:
-        """Where to say what is no result. With --verbose that is also what the package's logger is told."""
+        """The console for everything but results. With --verbose the package's log messages go there too."""
         if self.quiet and self.verbose:
-            raise InputError("--quiet and --verbose exclude each other")
+            raise InputError("--quiet and --verbose cannot be combined")
         console, log = news_console(quiet=self.quiet), logging.getLogger("lengthwise")
         log.handlers = []
         log.setLevel(logging.INFO if self.verbose else logging.NOTSET)
@@ -70,14 +70,14 @@ class Verbosity:
         return console
 
     def results(self, *, as_json: bool) -> Console:
-        """Where to print tables. Beside JSON they are news."""
+        """The console for tables: stdout, or stderr where stdout has JSON."""
         return self.news() if as_json else Console(highlight=False)
 
 
 @contextmanager
 def progress_shown(what: str, console: Console | None = None) -> Iterator[Watch]:
-    """Say `what` is being done if it takes more than a moment from the first call of `watch` on. Before that input
-    is checked, and what is refused gets one line."""
+    """Show that `what` is being done if it takes longer than MOMENT after the first call of `watch`. Input is
+    checked before that call, so that bad input prints only its one line."""
     bar = Progress(
         TextColumn(what),
         BarColumn(),
@@ -92,7 +92,7 @@ def progress_shown(what: str, console: Console | None = None) -> Iterator[Watch]
         if bar.console.is_terminal and not bar.console.quiet:
             bar.start()
         else:
-            bar.console.print(f"{what}: this takes more than a moment")
+            bar.console.print(f"{what}: please wait")
 
     timer = Timer(MOMENT, start)
     timer.daemon = True
@@ -129,7 +129,7 @@ def duration(seconds: float) -> str:
 
 
 class Training(Protocol):
-    """Where training stands (training/trainer.py)."""
+    """The state of training that is shown (training/trainer.py)."""
 
     step: int
     seconds: float
@@ -137,7 +137,7 @@ class Training(Protocol):
 
 
 class Shortened(ProgressColumn):
-    """A field of the task that gives way where a terminal is narrow."""
+    """A field of the task that is cut off where the terminal is narrow."""
 
     def __init__(self, field: str, width: int | None = None) -> None:
         super().__init__(Column(max_width=width))
@@ -148,8 +148,8 @@ class Shortened(ProgressColumn):
 
 
 class TrainingBar(Progress):
-    """Steps, their speed, the time left, loss, and accuracy on the training domain; without a terminal a line of
-    this for each evaluation, and once in a while between them."""
+    """A bar with step, speed, time left, loss, and accuracy on the training domain. Without a terminal, a line
+    with these for each evaluation, and at least every PATIENCE seconds."""
 
     def __init__(self, title: str, steps: int, console: Console) -> None:
         super().__init__(
@@ -168,7 +168,7 @@ class TrainingBar(Progress):
         self.said = time.monotonic()
 
     def step(self, training: Training, last: int) -> None:
-        """`last` is the step with which training ends, as far as is known."""
+        """`last` is the last step of training, as far as it is known."""
         self.last = last
         if training.step % REFRESH_STEPS == 0:
             speed, left = self._speed(training), self._left(training)
@@ -181,7 +181,7 @@ class TrainingBar(Progress):
         self._say(training)
 
     def read_losses(self, training: Training) -> None:
-        """Losses alone, between evaluations."""
+        """Called when losses were read between evaluations."""
         if not self.disable or time.monotonic() - self.said > PATIENCE:
             self._say(training)
 
@@ -191,7 +191,7 @@ class TrainingBar(Progress):
         loss = f"loss {sum(losses) / len(losses):.4f}" if losses else ""
         self.update(self.row, completed=training.step, news=", ".join(filter(None, (loss, self.right))))
         if self.disable:
-            words = [f"step {training.step:,} of {self.last:,}", loss, f"{self.right} right on trained lengths"]
+            words = [f"step {training.step:,} of {self.last:,}", loss, f"{self.right} accuracy on trained lengths"]
             words += [self._speed(training), self._left(training)]
             self.console.print(f"{self.title}: {', '.join(filter(None, words))}", markup=False, soft_wrap=True)
 
@@ -199,7 +199,7 @@ class TrainingBar(Progress):
         return f"{training.step / training.seconds:.3g} steps/s" if training.step and training.seconds else ""
 
     def _left(self, training: Training) -> str:
-        """By the clock since the first step here, as evaluations take time too."""
+        """The time left, from the clock since the first step, so that evaluations count too."""
         if self.began is None:
             self.began = training.step, time.monotonic()
         first, start = self.began

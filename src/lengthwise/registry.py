@@ -1,8 +1,8 @@
-"""Tables of names that installed packages can add to: each entry is imported when it is first used.
+"""Tables of named objects that installed packages can extend. An entry is imported when it is first used.
 
-An entry is an object, or the place of one, written `package.module:name`. A package declares what it brings as
-entry points (docs/extend.md). Their names are known without importing it, so that a package that is broken fails
-where its name is used and nowhere else.
+An entry is an object, or its location as `package.module:name`. A package declares its entries as entry points
+(docs/extend.md). Their names are known without importing the package, so that a broken package fails only where
+its name is used.
 """
 
 from collections.abc import Iterator, Mapping, MutableMapping
@@ -17,11 +17,11 @@ Entry = TypeVar("Entry")
 
 
 class Registry(MutableMapping[str, Entry], Generic[Entry]):
-    """Entries by name: the package's own, those that a program sets, and those of the entry point group
-    `lengthwise.GROUP`. Of two of one name, what a program sets comes first, then the package's own.
+    """Entries by name: those of this package, those that a program sets, and those of the entry point group
+    `lengthwise.GROUP`. If names collide, a program's entry comes first, then this package's.
 
-    `kind` is the class of what entry points name. With `implementations`, that is facts without torch, whose
-    `implementation` is the place of what is looked for.
+    `kind` is the class that entry points must have. With `implementations`, entry points name facts, which need no
+    torch, and the entry is the object that their `implementation` locates.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Registry(MutableMapping[str, Entry], Generic[Entry]):
         return name in self._entries or name in self._installed
 
     def working(self) -> dict[str, Entry]:
-        """All entries that can be imported, for those who list them."""
+        """All entries that can be imported, for lists."""
         found: dict[str, Entry] = {}
         for name in self:
             try:
@@ -76,9 +76,9 @@ class Registry(MutableMapping[str, Entry], Generic[Entry]):
         try:
             found = point.load()
             if self.kind is not None and not isinstance(found, self.kind):
-                raise TypeError(f"it is no {self.kind.__name__}")
+                raise TypeError(f"it is not of class {self.kind.__name__}")
             return _find(found.implementation) if self.implementations else found
-        except Exception as error:  # somebody else's code: whatever it raises, the user hears whose it is
+        except Exception as error:  # another package's code may raise anything: the message names the package
             package = "unknown" if point.dist is None else point.dist.name
             reason = f"{type(error).__name__}: {error}"
             raise InputError(

@@ -1,12 +1,12 @@
-"""What prints as tables, and shows as such in a notebook: predictions, runs, evaluations."""
+"""Objects that print as tables, in a terminal and in a notebook: predictions, runs, evaluations."""
 
 from pkgutil import resolve_name
 from typing import ClassVar
 
 
 class Shown:
-    """`shown_by` names the function that prints it on a console. That function, and what makes text and HTML of
-    what it prints, are looked up when something is shown: what computes imports nothing that shows."""
+    """A base class whose `shown_by` names the function that prints the object on a console. The function is looked
+    up only when something is printed, so that code that computes does not import code that prints."""
 
     __slots__ = ()
     shown_by: ClassVar[str]

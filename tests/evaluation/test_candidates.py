@@ -140,7 +140,7 @@ def test_a_run_with_steps_measures_them(tmp_path):
 
 
 def test_a_hypothesis_that_says_nothing_about_the_task_is_refused():
-    with pytest.raises(InputError, match="windowed:2 is defined for sums alone, not for mul"):
+    with pytest.raises(InputError, match="windowed:2 is defined only for sums, not for mul"):
         tiny_config(task="mul", evaluation={"hypotheses": ("windowed:2",)})
     with pytest.raises(InputError, match="unknown hypothesis 'guess'"):
         tiny_config(evaluation={"hypotheses": ("guess",)})

@@ -75,7 +75,7 @@ def test_pairs_are_read_from_every_form(tmp_path, task, signs):
 
 @pytest.mark.parametrize(("task", "line"), [("add", "12 * 34"), ("add", "12x34"), ("mul", "12 + 34")])
 def test_the_sign_of_another_task_is_refused(tmp_path, task, line):
-    with pytest.raises(InputError, match=r"line 2 of .*pairs\.txt: problem '12.*34' has another sign"):
+    with pytest.raises(InputError, match=r"line 2 of .*pairs\.txt: problem '12.*34' does not have"):
         read(tmp_path, f"1 2\n{line}", task=task)
 
 
@@ -98,7 +98,7 @@ def test_a_bad_line_is_named_with_its_number(tmp_path, line):
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# nothing\n"])
 def test_no_pairs_at_all(tmp_path, text):
-    with pytest.raises(InputError, match=r"pairs\.txt holds no pairs"):
+    with pytest.raises(InputError, match=r"pairs\.txt contains no problems"):
         read(tmp_path, text)
 
 

@@ -116,7 +116,7 @@ def test_runs_at_every_width_and_in_both_colours(opened, results_server, size, s
     """On the repository's own results, three seeds of one encoding beside three of another."""
     page = opened("#runs?recipe=table1&task=add", size, scheme, at=results_server)
     expect(page.locator(".run-item.seed input:checked")).to_have_count(3)
-    question(page, "learned, padded").click()
+    question(page, "learned positions, padded layout").click()
     page.get_by_label("all 3 seeds of table1-learned-add", exact=True).check()
     expect(page.locator("#run-results .lines path")).to_have_count(12)
     expect(page.locator("#run-results .pill", has_text="holds 3/3").first).to_be_visible()
@@ -363,7 +363,7 @@ def test_a_model_of_products_with_a_short_number(opened):
     expect(page.locator("#answer-verdict")).not_to_be_empty(timeout=30_000)
     unseen = page.locator("#answer .digit.unseen")
     assert unseen.all_inner_texts() == [*"31415926", "2"]
-    note = "Trained on 1..40x2: there the second number has 2 digits, and not 3."
+    note = "In training (1..40x2) the second number has 2 digits, not 3."
     expect(page.locator("#answer-note")).to_have_text(note)
     page.get_by_role("button", name="Random").click()
     expect(page.locator("#answer-verdict")).to_contain_text("Right")
@@ -602,7 +602,7 @@ def test_a_model_that_does_not_load_says_so_and_the_page_lives_on(browser, serve
     page = browser.new_page()
     seen = watch(page)
     page.goto(server.address + "#ask?model=runs%2Ftorn&a=1&b=1")
-    expect(page.locator("#model-error")).to_contain_text("does not load")
+    expect(page.locator("#model-error")).to_contain_text("cannot load this model")
     page.get_by_label("Model", exact=True).select_option("mod-100")
     expect(page.locator("#answer-verdict")).not_to_be_empty(timeout=30_000)
     expect(page.locator("#model-error")).to_be_empty()
@@ -617,26 +617,26 @@ def test_a_run_is_followed_while_it_trains(opened, server):
     name = next(path.name for path in server.runs.glob("add*"))
     folder = RunFolder(server.runs / name)
     page = opened(f"#runs?run=runs%2F{name}")
-    expect(page.locator(".run-lines")).to_contain_text("done, step 24 of 24")
+    expect(page.locator(".run-lines")).to_contain_text("done, 24 steps")
     records, size = folder.records(), folder.records_size()
     try:
         with folder_lock(folder.path):
             folder.set_status("running")
             folder.append([records[-1].model_copy(update={"step": 1_024, "metric": "train_loss", "value": 0.25})])
             expect(page.locator(".run-lines")).to_contain_text("running, step 1,024")
-            expect(question(page, "add in base 3, D2").locator(".pill")).to_have_text("1 running")
+            expect(question(page, "add in base 3, trained on D2").locator(".pill")).to_have_text("1 running")
         expect(page.locator(".run-lines")).to_contain_text("interrupted, step 1,024")
     finally:
         folder.cut_records(size)
         folder.set_status("done")
-    expect(page.locator(".run-lines")).to_contain_text("done, step 24 of 24")
+    expect(page.locator(".run-lines")).to_contain_text("done, 24 steps")
 
 
 def test_runs_are_compared_told_apart_and_reported(opened):
     page = opened("#runs")
     question(page, "cannot be read").click()
     expect(page.locator(".setting", has_text="runs/broken")).to_contain_text("cannot be read")
-    question(page, "add in base 3, D2").click()
+    question(page, "add in base 3, trained on D2").click()
     page.get_by_role("button", name="only these 2").click()
     expect(page.locator("#run-results .verdict-title")).to_contain_text("2 seeds")
     question(page, "mul%5").click()
@@ -681,7 +681,7 @@ def test_runs_are_searched_and_filtered_and_a_link_holds_that(opened, results_se
     expect(count).to_contain_text(f"of {len(runs)} runs")
     expect(count).not_to_contain_text("not judged yet")
     positions = page.locator(".question .positions").all_inner_texts()
-    assert len(positions) > 1 and all(text.startswith("coupled, ") for text in positions)
+    assert len(positions) > 1 and all(text.startswith("coupled positions, ") for text in positions)
     expect(page.locator(".question .sign.no")).to_have_count(0)
     page.get_by_label("Search").fill("D1..20 coupled-1000")
     expect(questions).to_have_count(1)
@@ -730,9 +730,9 @@ def test_runs_are_chosen_by_keyboard_alone(opened, server):
         expect(page.get_by_label(name, exact=True)).to_be_focused()
         assert focus_is_seen(page)
     page.keyboard.press("Tab")
-    expect(question(page, "add in base 3, D1")).to_be_focused()
+    expect(question(page, "add in base 3, trained on D1")).to_be_focused()
     page.keyboard.press("Tab")
-    summary, group = question(page, "add in base 3, D2"), page.locator("#run-list .question").nth(1)
+    summary, group = question(page, "add in base 3, trained on D2"), page.locator("#run-list .question").nth(1)
     expect(summary).to_be_focused()
     assert focus_is_seen(page)
     for key in ("Enter", " "):

@@ -113,7 +113,7 @@ def test_only_reading_is_allowed(server, method):
         (f"/api/predict?train={'D' * 201}", 422, "200"),
         (f"/api/ask?model=addition&a={'1' * 200}&b=1", 422, "up to 10 here"),
         ("/api/ask?model=runs/none&a=1&b=1", 404, "runs/none"),
-        ("/api/ask?model=runs/torn&a=1&b=1", 409, "does not load"),
+        ("/api/ask?model=runs/torn&a=1&b=1", 409, "cannot load this model"),
         ("/api/ask?model=addition&a=1", 422, "b is missing"),
         ("/api/verdicts?run=runs/broken", 422, "run broken cannot be read"),
         ("/api/nothing", 404, "Not Found"),

@@ -97,7 +97,7 @@ def test_a_file_whose_numbers_mean_something_else_is_not_read(tmp_path):
     """Operands written in reverse would be other problems."""
     path = tmp_path / "reversed.txt"
     write(DataSet(task="add", domain="D4", number=50, layout="reversed"), "text", path)
-    with pytest.raises(InputError, match=r"line \d+ of .*: problem .* has another answer than add gives"):
+    with pytest.raises(InputError, match=r"line \d+ of .*: problem .* has a wrong answer for add"):
         read_pairs(path, Task.parse("add"))
     assert read_problem("12+30=24;", Task.parse("add")) == (12, 30)
 
@@ -123,7 +123,7 @@ REFUSED = [
     (["add", "D4", "-n", "0"], "number is 0"),
     (["add", "D4", "--operand-width", "3"], "operands of D4 have 4 digits"),
     (["add", "D4", "--format", "parquet"], "requires --out FILE"),
-    (["add%5", "D4", "--layout", "scratchpad"], "the scratchpad layout does not go with add%5"),
+    (["add%5", "D4", "--layout", "scratchpad"], "the scratchpad layout cannot be used for add%5"),
     (["add", "D4", "--seed", "-1"], "seed is -1"),
     (["add", "D4", "--out", "."], "is a folder"),
     (["add", "D4", "--out", "no/where"], "cannot write no/where"),

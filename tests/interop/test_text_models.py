@@ -210,7 +210,7 @@ def test_any_causal_lm_is_asked_by_its_own_tokenizer(kind, tmp_path, capsys):
 def test_what_an_exported_run_was_is_not_asked_otherwise(trained, capsys):
     with pytest.raises(SystemExit):
         cli.main(["evaluate", "--hf", str(trained / "t5-hf"), "--train", "D3"])
-    assert "says what it was trained on" in capsys.readouterr().err
+    assert "has its own task and training domain" in capsys.readouterr().err
 
 
 def test_an_exported_folder_that_was_changed_to_ask_more_than_it_reads(trained, tmp_path, capsys):
@@ -233,7 +233,7 @@ REFUSED = [
     (["--hf", "gpt2", "--task", "add", "--out", "gpt2"], "not an empty folder"),
     (["--hf", "gpt2", "--task", "add", "--test", "D600", "--problems", "1"], "gpt2 cannot answer"),
     (["--hf", "gpt2", "--task", "add", "--shots", "-1"], "shots is -1"),
-    (["--hf", "gpt2", "--task", "add", "--decode"], "--decode does not go"),
+    (["--hf", "gpt2", "--task", "add", "--decode"], "--decode cannot be used"),
     (["somewhere", "--hf", "gpt2"], "either a run folder or --hf"),
     (["addition", "--template", "spaced"], "require --hf"),
 ]

@@ -67,7 +67,7 @@ def test_it_prints_one_table_and_then_its_rows_as_json(two_steps, tmp_path, caps
     assert "3 digits" in printed and printed.count("undecided") >= 5 and "lengthwise ask" in printed
     rows = [line.split()[:2] for line in printed.splitlines() if line.strip().startswith(("absolute", "relative"))]
     assert [row[1] for row in rows if row[0] == "absolute"] == list(DEMO_TASKS)
-    assert f"open {tmp_path / 'report.html'}" in printed.replace("\n", "") and (tmp_path / "report.html").exists()
+    assert f"Open {tmp_path / 'report.html'}" in printed.replace("\n", "") and (tmp_path / "report.html").exists()
 
     Demo(out=tmp_path, json=True).run()  # the runs are done: nothing is trained again
     rows = json.loads(capsys.readouterr().out)

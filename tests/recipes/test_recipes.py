@@ -232,7 +232,7 @@ def test_without_libraries_to_draw_it_still_trains(tmp_path, capsys, monkeypatch
     monkeypatch.setitem(RECIPES, "packing", tiny("packing"))
     monkeypatch.setitem(sys.modules, "lengthwise.report.results", None)
     main(["reproduce", "packing", "--scale", "laptop", "--out", str(tmp_path)])
-    assert "the same command where it is installed draws what was trained" in capsys.readouterr().out
+    assert "run the same command where it is installed" in capsys.readouterr().out
     assert (tmp_path / "packing.json").exists()
 
 

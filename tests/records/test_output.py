@@ -207,5 +207,5 @@ def test_a_report_goes_into_a_pipe(tmp_path, capsys):
         main(["report", str(folder.path), "--out", str(folder.path)])
     assert stop.value.code == 2
     assert capsys.readouterr().err == (
-        f"error: cannot write {folder.path}: it is a folder, and not a file such as report.html\n"
+        f"error: cannot write {folder.path}: it is a folder; name a file, such as report.html\n"
     )

@@ -153,7 +153,7 @@ def test_what_would_not_come_back_is_refused(live, tmp_path, file, change):
     text = (changed / file).read_text()
     assert change(text) != text
     (changed / file).write_text(change(text))
-    with pytest.raises(InputError, match="is not as lengthwise writes it"):
+    with pytest.raises(InputError, match="was not written by lengthwise in this form"):
         pack(changed, tmp_path / "packed")
 
 
@@ -185,14 +185,14 @@ def test_packing_loses_no_run_that_is_packed_already(live, packed, tmp_path):
     changed = copy(live, tmp_path)
     shutil.rmtree(changed / "runs" / "tiny-s2")
     write_json(changed / "tiny.json", {"recipe": "tiny", "runs": ["tiny-s1"]})
-    with pytest.raises(InputError, match="holds runs that are not there to pack: tiny-s2"):
+    with pytest.raises(InputError, match="has runs that would be lost: tiny-s2"):
         pack(changed, target)
 
 
 def test_unknown_runs_and_broken_files_are_refused(packed, tmp_path):
     with pytest.raises(InputError, match="no run 'nobody' in"):
         open_run(packed / "tiny.json" / "nobody")
-    with pytest.raises(InputError, match="is no run folder"):
+    with pytest.raises(InputError, match="is not a run folder"):
         open_run(packed / "tiny.parquet" / "tiny-s1").config()
     write_json(tmp_path / "broken.json", {"runs": [], "folders": {"r": {"config": {}, "records_size": 1}}})
     (tmp_path / "broken.parquet").write_bytes(b"PAR0")

@@ -93,7 +93,7 @@ def test_status_of_nothing(tmp_path):
 
 def test_existing(folder, tmp_path):
     assert RunFolder.existing(folder.path).config() == CONFIG
-    with pytest.raises(InputError, match="no run folder") as error:
+    with pytest.raises(InputError, match="not a run folder") as error:
         RunFolder.existing(tmp_path)
     assert str(tmp_path) in one_line(error)
 

@@ -60,8 +60,8 @@ def test_where_theory_is_silent_on_absolute_positions_truncation_is_measured():
         ([], "it has no task, train"),
         ({"task": "add"}, "it has no train, test"),
         (tiny_config().model_dump() | {"task": "div"}, "div"),
-        (tiny_config().model_dump() | {"train": 7}, "config.json is no run config"),
-        (tiny_config().model_dump() | {"seed": None}, "config.json is no run config"),
+        (tiny_config().model_dump() | {"train": 7}, "config.json is not a run config"),
+        (tiny_config().model_dump() | {"seed": None}, "config.json is not a run config"),
     ],
 )
 def test_what_is_no_config_is_refused_in_one_line(content, told):

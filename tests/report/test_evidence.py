@@ -141,7 +141,7 @@ def test_all_who_show_a_prediction_tell_the_same(capsys):
     ("options", "said"),
     [
         (["add"], "no; the prediction holds in"),
-        (["mul%101", "--train", "D3", "--encoding", "sinusoidal"], "no; no trained model was measured on that"),
+        (["mul%101", "--train", "D3", "--encoding", "sinusoidal"], "no; no trained model was measured on this"),
         (["mul", "--encoding", "rotary"], "theory says no, but not what it computes instead"),
         (["add", "--encoding", "none"], "theory does not say"),
     ],
@@ -161,5 +161,5 @@ def test_the_report_says_it_of_what_it_predicts(tmp_path):
 def test_functions_are_explained_under_the_table(capsys):
     main(["predict", "add", "--encoding", "coupled"])
     out = capsys.readouterr().out
-    assert "- windowed:5: it will compute each digit from 5 columns alone" in out
+    assert "- windowed:5: it will compute each digit from only 5 columns" in out
     assert out.count("- windowed:5:") == 1

@@ -76,7 +76,7 @@ def test_a_seed_that_failed_is_named(tmp_path):
     coupled_run(tmp_path / "runs", "coupled-1000", seed=2).source.set_status("failed")
     coupled_run(tmp_path / "runs", "coupled-1000", seed=0).source.set_status("failed")
     page = results_page(tmp_path, tmp_path / "results.md")
-    assert "Not finished, and in no table or figure: coupled-1000-s2 (failed)." in page
+    assert "Not finished, and not in any table or figure: coupled-1000-s2 (failed)." in page
 
 
 def line(axes, colour, marker="o"):
@@ -189,7 +189,7 @@ def test_attention_of_one_run_and_layer_needs_no_number_and_shows_few_heads(tmp_
     assert len(looks) == len(drawn) == 2 * shown, "no two alike"
     for rank in range(shown):
         assert line(axes, COLOURS[rank]) == [[pytest.approx(10 * (count - rank))] * 3], "those with most"
-    ranks = ["head with most there", "2nd", "3rd", "4th"]
+    ranks = ["head with most on them", "2nd", "3rd", "4th"]
     assert legend(figure) == ["on digits needed", "largest weight", *ranks[:shown]]
     figure.draw_without_rendering()
     extent = figure.legends[0].get_window_extent()

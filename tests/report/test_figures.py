@@ -321,7 +321,7 @@ def test_counterexample_shows_the_digit_above_and_what_always_one_gives(tmp_path
         for name, train in {"D4-lead6": "D4[lead>=6]", "D1..9": "D1..6"}.items()
     ]
     figure = draw(FIGURES["counterexample"], views)
-    single = panel(figure, "digit 5 of the answer alone")
+    single = panel(figure, "only digit 5 of the answer")
     ((*shorter, fourth, fifth, sixth),) = lines(single, BLACK)
     assert shorter == [0, 0, 0] and sixth == 10
     assert fourth == pytest.approx(100 * Fraction(45 * 2000 + 10 * 999, 99 * 2000)), "a carry out of D4"
@@ -337,7 +337,7 @@ def test_packing_draws_both_ways(tmp_path):
     ]
     figure = draw(FIGURES["packing"], views)
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert texts == ["one problem a line, padded", "concatenated, no padding"]
+    assert texts == ["one problem per row, padded", "concatenated, no padding"]
     assert len(figure.axes[1].containers) == 2
 
 

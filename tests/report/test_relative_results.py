@@ -163,8 +163,8 @@ class TestSums:
             ("jelassi-5-20", "jelassi-coupled-D2", Hypothesis.parse("truncated:2")),
         )
         shown = table(collection, "jelassi-5-20")
-        assert line(shown, "rotary")["goes on"] == "1 of 1 seed"
-        assert (line(shown, "coupled")["D6"], line(shown, "coupled")["goes on"]) == ("0", "0 of 1 seed")
+        assert line(shown, "rotary")["generalizes"] == "1 of 1 seed"
+        assert (line(shown, "coupled")["D6"], line(shown, "coupled")["generalizes"]) == ("0", "0 of 1 seed")
         claims = judged(claim_table, collection)
         assert claims["Jelassi and others"] == (2, 2, 1, 1, 0)
 
@@ -279,7 +279,7 @@ def test_a_frame_says_what_of_theory_does_not_hold(tmp_path):
     assert frames == {
         ("rotary", "add"): "contradicted: theory says it generalizes",
         ("rotary", "add%36"): "undecided in every seed",
-        ("rotary", "add%35"): "contradicted: theory says it fails, and how",
+        ("rotary", "add%35"): "contradicted: wrong in another way than predicted",
     }
     (legend,) = figure.legends
     assert {*frames.values()} == {text.get_text() for text in legend.get_texts()}

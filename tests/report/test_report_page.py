@@ -370,10 +370,10 @@ def test_folders_that_cannot_be_shown_are_named_with_the_reason(tmp_path, capsys
     (tmp_path / "foreign<b>" / "config.json").write_text('{"architectures": ["GPT2LMHeadModel"]}')
     whys = {
         "empty": "it has no records yet",
-        "torn": "line 1 of records.jsonl is no record",
+        "torn": "line 1 of records.jsonl is not a record",
         "directory": "it is not a regular file",
-        "status": "status.json tells no status",
-        "foreign<b>": "config.json is no run config: it has no task",
+        "status": "status.json has no valid status",
+        "foreign<b>": "config.json is not a run config: it has no task",
     }
     out = tmp_path / "page.html"
     main(["report", str(tmp_path), "--out", str(out)])
@@ -448,7 +448,7 @@ def test_rows_that_were_not_measured_are_not_drawn(tmp_path):
         ({"config.json": CONFIG}, "no records yet"),
         (
             {"config.json": CONFIG.replace('"base": 4', '"base": "four"'), "records.jsonl": RECORD},
-            "is no run config",
+            "is not a run config",
         ),
         ({"config.json": CONFIG, "records.jsonl": '{"run": 1}\n'}, "line 1 of"),
         ({"config.json": CONFIG, "records.jsonl": ""}, "no records yet"),

@@ -137,7 +137,7 @@ def test_the_error_of_corollary_2_is_told_as_far_as_records_go(tmp_path):
     synthetic_run(tmp_path / "runs", config, name="addition-D4-s101", learned=LEARNED, follows=follows)
     assert far_off(Collection(tmp_path)) == (98, 90, 100), "the mean, the lowest and the highest"
     page = results_page(tmp_path, tmp_path / "results.md")
-    assert "so for at least 90 % of the sums of every longer length and run, 98 % on average" in page
+    assert "This holds for at least 90 % of the sums of every longer length and run, 98 % on average" in page
 
 
 def test_what_was_tuned_is_linked(results, tmp_path):

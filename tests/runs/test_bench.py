@@ -91,9 +91,9 @@ def test_against_a_slower_result_nothing_is_slower(tmp_path, capsys):
     ("change", "words"),
     [
         (lambda content: content["config"]["training"].update(batch=8), "training.batch"),
-        (lambda content: content.pop("ceilings"), "is not what bench --json prints"),
-        (lambda content: content["training"][0].update(share_of_ceiling=0), "is not what bench --json prints"),
-        (lambda content: content["ceilings"].update(products_per_second=0), "is not what bench --json prints"),
+        (lambda content: content.pop("ceilings"), "is not a result of bench --json"),
+        (lambda content: content["training"][0].update(share_of_ceiling=0), "is not a result of bench --json"),
+        (lambda content: content["ceilings"].update(products_per_second=0), "is not a result of bench --json"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(tmp_path, capsys, change, words):

@@ -84,8 +84,8 @@ BILLIONS = "".join(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]\n" for k in 
     [
         ("a.yaml", "task: [", "cannot read"),
         ("a.json", "{", "cannot read"),
-        ("a.yaml", "3", "no names with values"),
-        ("a.json", "[]", "no names with values"),
+        ("a.yaml", "3", "no keys with values"),
+        ("a.json", "[]", "no keys with values"),
         ("a.yaml", "1: 2", "unknown option 1"),
         ("a.yaml", "train: D4", "missing task"),
         ("a.yaml", "task: add\ncolour: red", "unknown option colour"),
@@ -109,9 +109,9 @@ def test_a_bad_file_is_told_in_one_line(name, content, words, tmp_path, capsys):
 
 
 def test_what_does_not_go_together(stored, tmp_path):
-    with pytest.raises(InputError, match=r"preset .fast. does not go with .*complete"):
+    with pytest.raises(InputError, match=r"preset .fast. cannot be combined with .*complete"):
         configure(config=stored, preset="fast")
-    with pytest.raises(InputError, match="preset 'fast' does not go with a complete config"):
+    with pytest.raises(InputError, match="preset 'fast' cannot be combined with a complete config"):
         configure(config=configure("add"), preset="fast")
     with pytest.raises(InputError, match="no file"):
         configure(config=tmp_path / "nothing.yaml")

@@ -83,11 +83,11 @@ def test_it_is_measured_judged_and_asked(folder):
 
 
 def test_whose_folder_it_is_is_told(config, folder):
-    with pytest.raises(InputError, match=r"has a module of its own; in Python, load"):
+    with pytest.raises(InputError, match=r"has a custom module; open it in Python with load"):
         load(folder.path)
-    with pytest.raises(InputError, match="started with the module Recurrent, not with the config's own model"):
+    with pytest.raises(InputError, match="started with the module Recurrent, not with the config's model"):
         lengthwise.train(config, out=folder.path.parent)
     inside = config.changed(evaluation={"anatomy": 5})
-    with pytest.raises(InputError, match="anatomy looks into attention"):
+    with pytest.raises(InputError, match="anatomy cannot be used with a custom module"):
         lengthwise.train(inside, out=folder.path.parent / "other", module=Recurrent)
     assert not list((folder.path.parent / "other").glob("*"))

@@ -78,7 +78,7 @@ def test_evaluate_draws_as_asked_and_writes_a_run_folder(capsys, run, tmp_path):
     view = RunView.of(tmp_path / "other")
     assert [r.model_dump() for r in view.records if r.domain == "D3"] == [{**r, "run": "other"} for r in other]
     assert [str(v.prediction.domain) for v in view.verdicts()] == ["D3"]
-    assert "is there already" in refused(capsys, "evaluate", run, "--out", tmp_path / "other")
+    assert "already exists" in refused(capsys, "evaluate", run, "--out", tmp_path / "other")
 
 
 def test_details_are_shown_when_asked_for(capsys, run):
@@ -100,7 +100,7 @@ def test_quiet_and_verbose(capsys, run, monkeypatch):
     assert "parameters on cpu" in capsys.readouterr().err
     main(["evaluate", str(run), "--test", "D1", "--quiet"])
     assert capsys.readouterr().err == ""
-    assert "exclude each other" in refused(capsys, "evaluate", run, "--quiet", "--verbose")
+    assert "cannot be combined" in refused(capsys, "evaluate", run, "--quiet", "--verbose")
 
 
 def test_evaluate(capsys, run, tmp_path):
@@ -117,7 +117,7 @@ def test_evaluate(capsys, run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["ask", "1 * 2"], "another sign than the task's '+'"),
+        (["ask", "1 * 2"], "does not have the task's sign '+'"),
         (["ask", "1 + 3"], "base 3"),
         (["ask", "1 +"], "1 +"),
         (["ask", "1111 + 1"], "3 digits"),
@@ -309,14 +309,14 @@ def test_a_report_needs_a_file(capsys, run):
     ("problem", "note"),
     [
         ("123 * 45", ""),
-        ("12 * 3", "there the second number has 2 digits, and not 1"),
-        ("12 * 345", "there the second number has 2 digits, and not 3"),
+        ("12 * 3", "the second number has 2 digits, not 1"),
+        ("12 * 345", "the second number has 2 digits, not 3"),
     ],
 )
 def test_asking_notes_numbers_unlike_those_of_training(capsys, problem, note):
     main(["ask", "coupled-multiplication", problem, "--device", "cpu"])
     shown = capsys.readouterr().out
-    assert ("trained on 1..40x2: " + note in shown) if note else "trained on" not in shown
+    assert ("in training (1..40x2) " + note in shown) if note else "in training" not in shown
 
 
 def test_bad_records_of_a_finished_run_are_one_line(capsys, tmp_path):

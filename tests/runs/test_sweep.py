@@ -93,7 +93,7 @@ def test_stacks_depend_on_the_list_of_runs_alone(tmp_path):
         ("--vary task add,div", "unknown operation 'div'"),
         ("add --vary training.steps 0,5", "steps is '0' (must be greater than or equal to 1)"),
         ("add --vary layout padded --vary layout None", "--vary layout is given twice"),
-        ("add --seed 3 --vary seed 0..1", "seed is given and varied"),
+        ("add --seed 3 --vary seed 0..1", "--seed cannot be combined with --vary seed"),
         ("add --vary seed 0..1 --on moon", "unknown engine 'moon' (choose from local, ray, slurm)"),
         ("add --vary seed 0..1 --workers 0", "workers is 0 (must be 1 or more)"),
         ("add --vary seed 0..1 --workers 1000000000", "workers is 1000000000 (must be 10,000 or less)"),

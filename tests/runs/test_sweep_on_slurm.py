@@ -60,7 +60,7 @@ def test_preempted_and_killed_jobs_end_as_undisturbed_and_one_killed_again_is_li
         ({"parameters": ("partition",)}, "bad slurm parameter 'partition' \\(choose from time=..., "),
         ({"parameters": ("colour=red",)}, "bad slurm parameter 'colour=red'"),
         ({"parameters": ("time=long",)}, "slurm parameter time is 'long'"),
-        ({"gpus": 0.5}, "gpus is 0.5 \\(on SLURM whole ones\\)"),
+        ({"gpus": 0.5}, "gpus is 0.5 \\(must be a whole number on SLURM\\)"),
         ({"cluster": "slurm"}, "no SLURM here: sbatch is not on the path"),
     ],
 )

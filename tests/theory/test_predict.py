@@ -33,10 +33,10 @@ def test_absolute_positions_truncate(encoding, task, test):
     [
         ("add", "Theorem 1 and Corollary 2: with absolute", "Theorem 3: with relative"),
         ("add%100", "Theorem 4: 100 divides 10^3", "Theorem 4: 100 divides 10^3"),
-        ("add%101", "Theorem 5: with absolute", "add%101 is not the same at every position"),
-        ("mul", "Theorem 6: with absolute", "mul is not the same at every position"),
+        ("add%101", "Theorem 5: with absolute", "add%101 is not computed in the same way at every position"),
+        ("mul", "Theorem 6: with absolute", "mul is not computed in the same way at every position"),
         ("mul%100", "Theorem 7: 100 divides 10^3", "Theorem 7: 100 divides 10^3"),
-        ("mul%51", "Theorem 7: with absolute", "mul%51 is not the same at every position"),
+        ("mul%51", "Theorem 7: with absolute", "mul%51 is not computed in the same way at every position"),
     ],
 )
 def test_the_rule_names_its_theorem(task, absolute, relative):
@@ -202,7 +202,7 @@ def test_nothing_is_predicted_of_an_operation_without_theory(monkeypatch, task, 
 def test_differences_are_predicted_beside_the_paper():
     near, far = predict("sub", "D2", "D2,D3").rows
     assert (near.accuracy, far.accuracy, far.paper) == (1, Fraction(101, 1100), None)
-    assert far.rule.startswith("Not in the paper, but by the argument of its Theorem 1: with absolute positions")
+    assert far.rule.startswith("Not in the paper, by the argument of its Theorem 1: with absolute positions")
     assert not near.within_theorem and not far.within_theorem and far.generalizes is False
     assert only("sub%100", "D2", "D3").generalizes is False and only("sub%2", "D2", "D3").generalizes
 

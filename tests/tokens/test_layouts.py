@@ -381,7 +381,7 @@ def test_too_wide(name):
 def test_refusals():
     with pytest.raises(InputError, match=r"unknown layout 'padde' \(choose from padded, aligned, descending"):
         build_layout("padde", Task("add"), 3)
-    with pytest.raises(InputError, match=r"does not go with add%7 \(choose from add, mul\)"):
+    with pytest.raises(InputError, match=r"cannot be used for add%7 \(choose from add, mul\)"):
         build_layout("scratchpad", Task.parse("add%7"), 3)
 
 

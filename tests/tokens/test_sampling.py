@@ -151,7 +151,7 @@ def test_refusals():
         sampler_of("D5", mode="even")
     with pytest.raises(InputError, match=r"length 101 .* \(up to 100\)"):
         sampler_of("D101", mode="chains")
-    with pytest.raises(InputError, match="sampling chains does not go with 4x2; try D4 or B4"):
+    with pytest.raises(InputError, match="sampling chains cannot draw from 4x2; try D4 or B4"):
         sampler_of("D4+4x2", mode="chains")
     for side in ("train", "test"):
         with pytest.raises(InputError, match="2x40 in base 4 has no held-out problems; try 3 digits of a"):

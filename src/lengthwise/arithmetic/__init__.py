@@ -1,4 +1,4 @@
-"""What is computed, on Python integers: tasks and the domains their operands come from."""
+"""Tasks and domains on Python integers: what is computed, and where operands come from."""
 
 from lengthwise.arithmetic.domain import Domain as Domain
 from lengthwise.arithmetic.domain import Part as Part

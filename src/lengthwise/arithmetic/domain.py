@@ -33,7 +33,7 @@ GRAMMAR = (
 )
 
 BEYOND = 5
-"""How far the usual test lengths go beyond training."""
+"""Digits by which the default test lengths exceed training."""
 
 _TERM = re.compile(
     r"(?:(?P<weight>\d+(?:\.\d+)?|\.\d+|\d+/\d+)\s*\*\s*)?"
@@ -45,12 +45,12 @@ _TERM = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """All pairs of one kind: D (the longer operand has `length` digits), B (both have) or x (a and b have
-    `exact` digits, and `length` is the larger).
+    """All pairs of one kind: D (the longer operand has `length` digits), B (both have `length` digits) or x (a and
+    b have the numbers of digits in `exact`, and `length` is the larger).
 
-    All digits below the top ones are free, so the positions and the allowed pairs of top digits define a part:
-    each is at least its lowest one, and in a part D not both are zero unless the length is 1. A number of one
-    digit may be zero in every part.
+    All digits below the top ones are free, so a part is defined by its lengths and the allowed pairs of top
+    digits. A top digit has a lowest value, and in a part D not both are zero unless the length is 1. A one-digit
+    number may be zero in every part.
 
     >>> lopsided = Part.of_lengths(40, 2)
     >>> str(lopsided), lopsided.length, lopsided.lengths, lopsided.size == 9 * 10**39 * 90
@@ -80,14 +80,14 @@ class Part:
         return self.named(str(self.lengths[0]))
 
     def named(self, digits: str) -> str:
-        """The name with other digits, a number or a range, in place of its own (in x, in place of a's)."""
+        """The name with another length or range of lengths (in x, that of a)."""
         if self.exact is not None:
             return f"{digits}x{self.exact[1]}"
         return f"{self.kind}{digits}" + ("" if self.lead is None else f"[lead>={self.lead}]")
 
     @property
     def family(self) -> tuple[str, int | None, int | None]:
-        """What parts have in common whose names differ in that number alone."""
+        """Equal for parts whose names differ only in their length."""
         return self.kind, self.lead, None if self.exact is None else self.exact[1]
 
     @property
@@ -111,7 +111,7 @@ class Part:
 
     @property
     def skips_zero_lead(self) -> bool:
-        """Whether top digits (0, 0) are left out: such a pair is shorter than this part's length."""
+        """Whether top digits (0, 0) are excluded: such a pair is shorter than this part's length."""
         return self.kind == "D" and self.lead is None and self.length > 1
 
     @property
@@ -125,11 +125,11 @@ class Part:
         return len(self.lead_pairs) * self.base ** (sum(self.lengths) - 2)
 
     def column(self, position: int) -> list[tuple[int, int]]:
-        """The pairs of digits of a column, 1 being the lowest: all equally likely, whatever other columns hold."""
+        """The digit pairs of a column (1 is the lowest): equally likely and independent of other columns."""
         return self.digit_pairs(position, position)
 
     def digit_pairs(self, a_position: int, b_position: int) -> list[tuple[int, int]]:
-        """The pairs of a digit of a and a digit of b at these positions that occur."""
+        """The pairs of a digit of a and a digit of b that occur at these positions."""
         if self.lengths == (a_position, b_position):
             return self.lead_pairs
         return list(product(self._digits(0, a_position), self._digits(1, b_position)))
@@ -155,8 +155,9 @@ class Part:
         return any(a in rows and b in columns for rows, columns in self.rectangles)
 
     def is_inside(self, other: "Part") -> bool:
-        """Whether the other part holds all its pairs; if neither is inside the other, they share none."""
-        # All pairs of a part have its length, and no rectangle overlaps two of another part, so corners decide.
+        """Whether the other part contains all pairs of this one. If neither contains the other, they share
+        none."""
+        # All pairs of a part have its length, and no rectangle overlaps two of another part: corners are enough.
         return (self.base, self.length) == (other.base, other.length) and all(
             (rows[0], columns[0]) in other and (rows[-1], columns[-1]) in other
             for rows, columns in self.rectangles
@@ -183,7 +184,7 @@ class Domain:
         terms = [_parse_term(term, text, base) for term in text.split("+")]
         weighted = [weight is not None for weight, _ in terms]
         if any(weighted) and not all(weighted):
-            raise InputError(f"domain {text!r} must weigh all of its terms or none")
+            raise InputError(f"domain {text!r} must give weights to all of its terms or none")
         shares: dict[Part, Fraction] = {}
         for weight, parts in terms:
             share = (Fraction(1, len(terms)) if weight is None else weight) / len(parts)
@@ -206,7 +207,7 @@ class Domain:
 
     @property
     def length(self) -> int:
-        """The longest operand."""
+        """The number of digits of the longest operand."""
         return max(part.length for part in self.parts)
 
     @property
@@ -222,12 +223,12 @@ class Domain:
         return a, b
 
     def answer_digits(self, task: Task) -> int:
-        """Digits that hold the answer to every pair."""
+        """The number of digits of the longest answer."""
         return max(task.answer_digits(*part.lengths) for part in self.parts)
 
     @cached_property
     def size(self) -> int:
-        """How many distinct pairs the mixture holds: two parts share all pairs of one of them, or none."""
+        """The number of distinct pairs in the mixture. Of two parts, one contains the other or they share none."""
         outer: list[Part] = []
         for part in sorted(self.parts, key=lambda part: part.size, reverse=True):
             if not any(part.is_inside(other) for other in outer):
@@ -238,7 +239,7 @@ class Domain:
         return any(pair in part for part in self.parts)
 
     def separate_parts(self) -> "list[Domain]":
-        """Each part as a domain of its own.
+        """Each part as a separate domain.
 
         >>> [str(part) for part in Domain.parse("D4+D5").separate_parts()]
         ['D4', 'D5']
@@ -246,7 +247,7 @@ class Domain:
         return [Domain((part,), (Fraction(1),)) for part in self.parts]
 
     def mean(self, of: Callable[[Part], Fraction]) -> Fraction:
-        """The mean over problems of a quantity that is known for each part, such as accuracy.
+        """The mean over problems of a quantity given for each part, such as accuracy.
 
         >>> Domain.parse("0.6*D6+0.4*D7").mean(lambda part: Fraction(part.length))
         Fraction(32, 5)
@@ -259,18 +260,18 @@ class Domain:
 
 
 def parse_test_domains(text: str, base: int = 10) -> list[Domain]:
-    """The rows of a `--test` list: one for each domain of a comma list, and for each length of a range."""
+    """The domains of a `--test` list: one for each item between commas, and for each length of a range."""
     rows, items = list[Domain](), text.split(",")
     for item in items:
         domain = Domain.parse(item, base)
         rows += domain.separate_parts() if ".." in item and "+" not in item else [domain]
         if max(len(rows), len(items)) > MAX_ROWS:
-            raise InputError(f"more than {MAX_ROWS:,} test domains are too many")
+            raise InputError(f"too many test domains (at most {MAX_ROWS:,})")
     return rows
 
 
 def default_test(train: Domain, longest: int = MAX_LENGTH) -> str:
-    """The default `--test` list: lengths 1 to five above the trained ones, of a alone if b has a single length."""
+    """The default `--test` list: lengths from 1 to five above training, only of a if b has a single length."""
     first = train.parts[0]
     if first.exact is not None and len({part.family for part in train.parts}) == 1:
         trained = max(part.lengths[0] for part in train.parts)
@@ -279,12 +280,12 @@ def default_test(train: Domain, longest: int = MAX_LENGTH) -> str:
 
 
 def pair_length(a: int, b: int, base: int) -> int:
-    """The length n of the domain D_n that holds the pair."""
+    """The length n of the domain D_n that contains the pair."""
     return digit_count(max(a, b), base)
 
 
 STOP, MAKE, PASS = range(3)
-"""What a column of a sum does to a carry: its digits sum to at most base-2, to base or more, or to base-1."""
+"""What a column does to a carry: its digits sum to at most base - 2, to base or more, or to base - 1."""
 
 
 def by_carry(pairs: Iterable[tuple[int, int]], base: int) -> list[list[tuple[int, int]]]:
@@ -310,7 +311,7 @@ def _parse_term(term: str, text: str, base: int) -> tuple[Fraction | None, list[
         raise InputError(f"invalid domain {text!r}: cannot read {term!r}; {GRAMMAR}")
     first, last = int(match["first"]), int(match["last"] or match["first"])
     if last < first:
-        raise InputError(f"range {term!r} in domain {text!r} runs downward (write D2..5 or 2..5x2)")
+        raise InputError(f"range {term!r} in domain {text!r} is descending (write D2..5 or 2..5x2)")
     if last > MAX_LENGTH:
         raise InputError(f"length {last} in {term!r} is out of range (1 to {MAX_LENGTH})")
     lead = None if match["lead"] is None else int(match["lead"])
@@ -325,6 +326,6 @@ def _parse_term(term: str, text: str, base: int) -> tuple[Fraction | None, list[
 
 
 def _weight_text(weight: Fraction) -> str:
-    """As a decimal where it is finite and short, else as a fraction; both parse back."""
+    """A weight as a short decimal where it is exact, else as a fraction; both can be parsed again."""
     decimal = f"{Decimal(weight.numerator) / Decimal(weight.denominator):f}"
     return decimal if len(decimal) <= 16 and Fraction(decimal) == weight else str(weight)

@@ -27,7 +27,7 @@ _FORM = re.compile(r"(?P<operation>[A-Za-z_]\w*)(?:%(?P<modulus>-?\d+))?", re.AS
 
 
 class Operation(ABC):
-    """A final subclass says what it computes; the rest has defaults.
+    """An operation on two numbers. A subclass defines what it computes; everything else has defaults.
 
     >>> class Maximum(Operation):
     ...     symbol, noun, verb = "^", "Maximum", "take the larger of"
@@ -44,35 +44,35 @@ class Operation(ABC):
     """
 
     symbol: ClassVar[str]
-    """What stands between the operands in prompts and files, one token."""
+    """The token between the operands in prompts and files."""
     signs: ClassVar[str] = ""
-    """What else people write for it, the usual sign first."""
+    """Other signs that people write for it, the usual one first."""
     noun: ClassVar[str]
-    """As a title: Addition."""
+    """Its name in titles, such as Addition."""
     verb: ClassVar[str] = "compute"
-    """As in: it will add the last 4 digits of each operand."""
+    """Its name in sentences: it will *add* the last 4 digits of each operand."""
     answers: ClassVar[str] = "answers"
-    """As in: sums, trained on up to 20 digits."""
+    """The name of its answers: *sums*, trained on up to 20 digits."""
     has_carries: ClassVar[bool] = False
-    """Whether answers are sums of columns with carries, of which windows, chains and coverage speak."""
+    """Whether answers are sums of columns with carries, so that windows, carry chains and coverage are defined."""
     theory: ClassVar[Any] = None
-    """What theory knows of it, an `OperationTheory`; without one nothing is predicted."""
+    """Its `OperationTheory`; without one nothing is predicted."""
 
     @abstractmethod
     def compute(self, a: int, b: int) -> int:
-        """The answer, a natural number."""
+        """The answer, a non-negative integer."""
 
     @abstractmethod
     def answer_digits(self, n: int, m: int) -> int:
-        """The number of digits that hold every answer of operands of n and m digits, in every base."""
+        """The number of digits of the longest answer for operands of n and m digits, in every base."""
 
     def digits(self, a: Any, b: Any, base: int) -> Any:
-        """Answers [..., A] of operands [..., n], int8 tensors with the least significant digit first, without a
-        step that waits for the device. None, the default, is `compute` on integers: slower, and on a CPU alone."""
+        """Answers [..., A] of operands [..., n], int8 tensors with the least significant digit first, without
+        synchronizing the device. None, the default, means `compute` on integers: slower, and only on a CPU."""
         return None
 
     def formula(self, a: str, b: str) -> str:
-        """As people write it."""
+        """The operation as people write it."""
         return f"{a} {self.sign} {b}"
 
     @property
@@ -122,7 +122,7 @@ class Task:
 
     @property
     def op(self) -> Operation:
-        """The operation itself."""
+        """The operation object."""
         return OPERATIONS[self.operation]
 
     @property
@@ -131,11 +131,12 @@ class Task:
 
     @property
     def plain_sum(self) -> bool:
-        """Whether answers are sums of columns with carries, and no residues of these."""
+        """Whether answers are sums with carries, without a modulus."""
         return self.op.has_carries and self.modulus is None
 
     def answer_digits(self, operand_digits: int, others: int | None = None) -> int:
-        """Digits that hold every answer for operands of up to `operand_digits`, or b of up to `others`, digits."""
+        """The number of digits of the longest answer for operands of `operand_digits` digits; b may have `others`
+        instead."""
         if self.modulus is not None:
             return digit_count(self.modulus - 1, self.base)
         return self.op.answer_digits(operand_digits, operand_digits if others is None else others)
@@ -147,7 +148,7 @@ def check_base(base: int) -> None:
 
 
 def digit_count(value: int, base: int) -> int:
-    """How many digits a natural number has; zero has one.
+    """The number of digits of a non-negative integer; zero has one.
 
     >>> digit_count(0, 10), digit_count(9, 10), digit_count(1000, 10), digit_count(8, 2)
     (1, 1, 4, 4)
@@ -156,7 +157,7 @@ def digit_count(value: int, base: int) -> int:
 
 
 def in_base(value: int, base: int) -> str:
-    """A natural number as text.
+    """A non-negative integer as text.
 
     >>> in_base(255, 16), in_base(0, 2)
     ('ff', '0')

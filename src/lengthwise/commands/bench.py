@@ -1,4 +1,4 @@
-"""lengthwise bench: how fast training, evaluation and data are here, beside what the device can do."""
+"""lengthwise bench: the speed of training, evaluation and data, compared with what the device can do."""
 
 import json
 import math
@@ -23,20 +23,20 @@ MAX_MEMBERS, MAX_SECONDS = 10_000, 3_600
 
 @dataclass(frozen=True, kw_only=True)
 class Bench(Configured, Verbosity):
-    """Measure steps per second of a config, alone and as a stack, and say what share of the ceiling that is.
+    """Measure training steps per second, of one model and of a stack, as a share of the device's ceiling.
 
     Example: lengthwise bench add --preset paper --size mini --members 8
     """
 
     members: int = 8
-    """Models in the stack; 1 measures no stack."""
+    """Number of models in the stack; 1 measures no stack."""
     seconds: float = 3.0
-    """Time for each training measurement."""
+    """Seconds for each training measurement."""
     profile: bool = False
-    """Show where the time of a step goes instead."""
+    """Instead, show which kernels take the time of a step."""
     against: Path | None = None
-    """An earlier result of the same config, a file that --json printed: say what got slower since, as shares of
-    the ceilings measured in each run. Exit code 1 if anything did."""
+    """Compare with an earlier result of the same config, a file that --json printed, as shares of the ceilings
+    measured in each. Exit code 1 if anything got slower."""
     device: str = "auto"
     """Where to run: auto, cpu, cuda."""
     json: bool = False
@@ -66,7 +66,7 @@ class Bench(Configured, Verbosity):
         return None
 
     def _earlier(self, path: Path) -> dict[str, float]:
-        """What an earlier result measured, as shares of its ceilings."""
+        """An earlier result's speeds as shares of its ceilings."""
         from lengthwise.records.files import read_json
         from lengthwise.records.folder import differences
         from lengthwise.runs.config import completed
@@ -78,7 +78,7 @@ class Bench(Configured, Verbosity):
             if not all(0 < share < math.inf for share in before.values()):
                 raise ValueError("no share of a ceiling")
         except (ArithmeticError, KeyError, TypeError, ValueError):
-            raise InputError(f"{path} is not what bench --json prints") from None
+            raise InputError(f"{path} is not a result of bench --json") from None
         if other := list(differences(config, self.config.model_dump(mode="json"))):
             raise InputError(f"{path} measured another config: {'; '.join(other)}")
         return before
@@ -92,7 +92,7 @@ class Bench(Configured, Verbosity):
             (name, f"{100 * before[name]:.3g} %", f"{100 * now[name]:.3g} %", f"{ratio:.2f}")
             for name, ratio in ratios.items()
         ]
-        console.print(new_table("of the ceiling", "before", "now", "ratio", rows=rows))
+        console.print(new_table("share of the ceiling", "before", "now", "ratio", rows=rows))
         slower = [name for name, ratio in ratios.items() if ratio < SLOWER]
         console.print(f"slower than {self.against}: {', '.join(slower) or 'nothing'}", soft_wrap=True)
         if slower:

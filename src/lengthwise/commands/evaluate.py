@@ -1,4 +1,4 @@
-"""lengthwise evaluate and ask: measure a trained run on many problems, and put a problem to it."""
+"""lengthwise evaluate and ask: measure a trained run on many problems, and ask it a single one."""
 
 import json
 from dataclasses import dataclass, field, replace
@@ -24,38 +24,38 @@ if TYPE_CHECKING:
     from lengthwise.runs.load import Answer, Run
 
 TEXT_PROBLEMS = 1_000
-DEFAULT_PROBLEMS = f"(default: as many as after training; {TEXT_PROBLEMS:,} of a model that is asked in text)"
-DEFAULT_SEED = "(default: the run's; 0 for a model that is asked in text)"
+DEFAULT_PROBLEMS = f"(default: as many as after training; {TEXT_PROBLEMS:,} for text models)"
+DEFAULT_SEED = "(default: the run's; 0 for text models)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What a Hugging Face model is asked, and how."""
+    """Options for Hugging Face models: the task, and how problems are written as text."""
 
     hf: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """Measure the model of this Hugging Face folder instead: any causal LM, by its own tokenizer. Of one that
-    `lengthwise export` wrote, the rest is known."""
+    """Measure the model in this Hugging Face folder: any causal LM, asked in text with its own tokenizer. A folder
+    that `lengthwise export` wrote needs none of the options below."""
     task: Annotated[str | None, tyro.conf.arg(metavar="TASK")] = None
     """Operation and modulus: add, mul, sub, add%101, mul%150."""
     train: Annotated[str, tyro.conf.arg(metavar="DOMAIN")] = "D4"
-    """Domain that the model is taken to know: every verdict depends on it, and examples come from it."""
+    """Domain that the model is assumed to be trained on. Verdicts depend on it, and examples come from it."""
     encoding: str = "none"
-    """Positional encoding of the model, for predictions; none makes none."""
+    """Positional encoding of the model, for predictions; with none there are no predictions."""
     layout: str = "plain"
-    """Layout that predictions are made for."""
+    """Layout to make predictions for."""
     base: int = 10
     """Number base, 2 to 36."""
     template: Annotated[str | None, tyro.conf.arg(metavar="TEXT", help_behavior_hint="(default: equation)")] = None
-    """How a problem is asked: equation, spaced, question, or a text such as "{a}+{b}="."""
+    """Prompt format: equation, spaced, question, or a text such as "{a}+{b}="."""
     reverse: bool = False
-    """Answers are written from the lowest digit on."""
+    """Read answers with the lowest digit first."""
     shots: int = 0
-    """Number of examples shown before each problem."""
+    """Number of examples before each problem."""
     trust_remote_code: bool = False
-    """Run code that the folder brings."""
+    """Allow the folder to run its own code."""
 
     def config(self, test: str | None, problems: int | None, seed: int | None) -> "RunConfig":
-        """What is asked, as a run's config has it. What it says of training is nobody's."""
+        """The question as a run's config. Its training options are unused defaults."""
         from lengthwise.runs.config import RunConfig
 
         if self.task is None:
@@ -69,14 +69,14 @@ class Asked:
         return RunConfig(**question)
 
     def how(self) -> dict[str, Any]:
-        """How it is asked, as environment.json has it."""
+        """The prompt options, as environment.json stores them."""
         names = ("template", "reverse", "shots")
         return {"model": str(self.hf)} | {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(Verbosity):
-    """Measure a trained run, or the model of a Hugging Face folder, on test domains or on your own problems.
+    """Measure a trained run, or a Hugging Face model, on test domains or on your own problems.
 
     Example: lengthwise evaluate runs/add-D4-learned-s1 --test B5..9 --decode
     """
@@ -85,22 +85,22 @@ class Evaluate(Verbosity):
     """A run folder, or a model that comes with the package."""
     asked: Annotated[Asked, tyro.conf.arg(name="")] = field(default_factory=Asked)
     test: Annotated[str | None, tyro.conf.arg(metavar="DOMAINS", help_behavior_hint="(default: the run's)")] = None
-    """Test domains, a row each: D1..9, B5,B6."""
+    """Test domains, one row each: D1..9, B5,B6."""
     pairs: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Measure on this file's pairs instead, two numbers a line."""
+    """Measure on the problems in this file instead, two numbers per line."""
     problems: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint=DEFAULT_PROBLEMS)] = None
-    """Number of problems per domain that has more."""
+    """Number of problems per test domain; a smaller domain is tested whole."""
     seed: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint=DEFAULT_SEED)] = None
-    """Problems are drawn by it, and the examples that --shots shows."""
+    """Random seed for the problems and for the examples of --shots."""
     decode: bool = False
-    """Also decode every answer token by token, and split the failures."""
+    """Also decode every answer token by token, and classify the failures."""
     dependence: bool = False
-    """Also change each digit of the first operand and see which answer digits change."""
+    """Also replace each digit of the first operand and see which answer digits change."""
     functions: bool = False
-    """Also search which function the answers follow: truth, truncated, windowed, leading or folded. This is always
-    done for a model that is asked in text."""
+    """Also find the function that the answers follow: truth, truncated, windowed, leading or folded. Text models
+    always get this."""
     details: bool = False
-    """Also show how sure answers are, how near wrong ones come, and each digit alone."""
+    """Also show the probability of answers, how close wrong ones are, and the accuracy of each digit."""
     show_errors: Annotated[int, tyro.conf.arg(metavar="N")] = 0
     """Show the first N wrong answers."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
@@ -113,7 +113,7 @@ class Evaluate(Verbosity):
     def run(self) -> None:
         asked = self.asked
         if (self.run_folder is None) == (asked.hf is None):
-            raise InputError("evaluate takes either a run folder or --hf DIR")
+            raise InputError("evaluate requires either a run folder or --hf DIR")
         if asked.hf is None and asked != Asked():
             raise InputError("options such as --task and --template require --hf DIR")
         if self.out is not None:
@@ -121,7 +121,7 @@ class Evaluate(Verbosity):
         with progress_shown("evaluating", self.news()) as watch:
             run = self._run()
             if run is not None and replace(asked, hf=None) != Asked():
-                raise InputError(f"{asked.hf} says what it was trained on; to ask it otherwise, add --task")
+                raise InputError(f"{asked.hf} has its own task and training domain; to override them, add --task")
             config = asked.config(self.test, self.problems, self.seed) if run is None else run.config
             found = self._asked_in_text(config, watch) if run is None else self._measured(run, watch)
         self._write(config, found.records)
@@ -131,7 +131,8 @@ class Evaluate(Verbosity):
         return show(found, Console(highlight=False), title=title, task=config.spec.task, details=self.details)
 
     def _run(self) -> "Run | None":
-        """What lengthwise wrote is the run it was, unless a task or a template asks for text."""
+        """The run to measure; None for a Hugging Face model that is asked in text. An exported folder is its run,
+        unless a task or a template is given."""
         if self.run_folder is not None:
             from lengthwise.runs.load import load
 
@@ -158,14 +159,14 @@ class Evaluate(Verbosity):
         assert asked.hf is not None
         for name, value in {"pairs": self.pairs, "decode": self.decode, "dependence": self.dependence}.items():
             if value:
-                raise InputError(f"--{name} does not go with a model that is asked in text")
+                raise InputError(f"--{name} cannot be used with a text model")
         shown = examples(config.spec, asked.shots)
         prompts = Prompts(config.spec.task, asked.template or "equation", shown, reverse=asked.reverse)
         model = CausalLM(asked.hf, self.device, trust_remote_code=asked.trust_remote_code)
         return evaluate_text(model, config, prompts, asked.hf.name, watch=watch)
 
     def _write(self, config: "RunConfig", records: "list[Record]") -> None:
-        """A run folder with these records."""
+        """Write the records into a run folder, if --out names one."""
         from lengthwise.records.folder import RunFolder
         from lengthwise.runs.machine import choose_device, environment
 
@@ -201,8 +202,8 @@ def as_json(found: "Evaluation") -> dict[str, Any]:
 def show(
     found: "Evaluation", console: Console, *, title: str = "", task: Task | None = None, details: bool = False
 ) -> None:
-    """Verdicts, or counts where there are none, and what else was asked: as a Python prompt shows it, or, with the
-    task, as the command prints it, explained."""
+    """Print the verdicts, or counts where there are none, and the tables of other options. The command gives the
+    task and so prints explanations too; a Python prompt does not."""
     from lengthwise.report.run_tables import (
         dependence_table,
         detail_table,
@@ -238,7 +239,7 @@ def show(
 
 
 def function_table(rows: "list[Found]") -> Table:
-    table = new_table("problems", "number", "malformed", "accuracy %", "nearest function", "agreement %")
+    table = new_table("problems", "number", "malformed", "accuracy %", "closest function", "agreement %")
     for row in rows:
         shares = percent(row.right / row.total), str(row.function or "–"), percent(row.agrees / row.total)
         table.add_row(row.where, str(row.total), str(row.malformed), *shares)
@@ -249,14 +250,14 @@ def function_table(rows: "list[Found]") -> Table:
 
 
 LONG = 20
-"""Digits of an answer that no longer fits into a column of a table."""
+"""Digits from which on an answer does not fit into a column of a table."""
 
 HEADER = ("problem", "model answers", "truth", "theory predicts", "by")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """Ask a trained model, and see its answer beside the truth and what theory says it computes.
+    """Ask a trained model a problem, and compare its answer with the truth and with the prediction.
 
     Example: lengthwise ask runs/add-D4-learned-s1 1234 + 5678
     """
@@ -265,8 +266,8 @@ class Ask:
     """A run folder, or a model that comes with the package: addition, coupled-addition,
     coupled-multiplication, mod-100, mod-101."""
     problem: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="PROBLEM")]
-    """Two numbers in the model's base with +, * or x between them: 12+5, 12 + 5, 12 x 5. A shell takes * for
-    names of files, unless it is quoted."""
+    """Two numbers in the model's base with +, * or x between them: 12+5, 12 + 5, 12 x 5. Quote *, which a shell
+    would expand to file names."""
     device: str = "auto"
     """Where to run: auto, cpu, cuda."""
     json: bool = False
@@ -289,7 +290,7 @@ class Ask:
 
 
 def answers_shown(answers: "list[Answer]") -> RenderableType:
-    """A row of a table for each, or, where numbers are long, a line for each number in full."""
+    """A table with a row per answer, or, where numbers are long, a line per number."""
     rows = [_cells(answer) for answer in answers]
     if all(answer.truth < answer.task.base**LONG for answer in answers):
         return new_table(*HEADER, rows=rows)
@@ -300,7 +301,7 @@ def answers_shown(answers: "list[Answer]") -> RenderableType:
 
 
 def _cells(answer: "Answer") -> list[str]:
-    """Digits that differ from the truth are marked."""
+    """The cells of an answer's row, with digits that differ from the truth marked."""
     found = answer.as_json()
     return [
         f"{found['a']} {answer.task.symbol} {found['b']}",
@@ -312,7 +313,7 @@ def _cells(answer: "Answer") -> list[str]:
 
 
 def marked(text: str, truth: str) -> str:
-    """Red where a digit differs from the one of equal place in the truth."""
+    """A number with the digits in red that differ from the truth's at the same position."""
     width = max(len(text), len(truth))
     pairs = zip(text.rjust(width), truth.rjust(width), strict=True)
     return "".join(x if x == y else f"[red]{x}[/red]" for x, y in pairs).lstrip()

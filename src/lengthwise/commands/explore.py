@@ -1,4 +1,4 @@
-"""lengthwise explore: a page to play with predictions, trained models and runs."""
+"""lengthwise explore: serve a page to predict, ask trained models and watch runs."""
 
 import logging
 import signal
@@ -23,16 +23,16 @@ class Explore:
     """
 
     runs: tuple[Path, ...] = DEFAULT_ROOTS
-    """Folders that hold run folders."""
+    """Folders that contain run folders or packed results."""
     port: int = 8710
-    """Port to serve at; 0 takes any that is free."""
+    """Port to serve at; 0 takes any free port."""
     host: str = "127.0.0.1"
-    """Address to serve at. Others than this machine can reach any but the default."""
+    """Address to serve at. With any other than the default, other machines can reach the page."""
     no_browser: bool = False
     """Do not open the page in a browser."""
 
     def run(self) -> None:
-        # The server handles it by itself, and ends by it.
+        # uvicorn handles SIGTERM itself.
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         import uvicorn
 
@@ -44,19 +44,19 @@ class Explore:
         port = listening.getsockname()[1]
         address = f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{port}/"
         if self.host not in LOOPBACK:
-            print(f"warning: {self.host} can be reached from other machines, by anyone", file=sys.stderr)
+            print(f"warning: anyone on the network may reach this page at {self.host}", file=sys.stderr)
         print(f"lengthwise explore: {address} (Ctrl-C stops it)", flush=True)
         if not self.no_browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1, access_log=False)
         server = uvicorn.Server(config)
-        # What Ctrl-C cuts off is no error.
+        # Requests cut off by Ctrl-C are not errors.
         logging.getLogger("uvicorn.error").addFilter(lambda _: not server.should_exit)
         server.run(sockets=[listening])
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket to serve at, or one clear line why there is none."""
+    """A listening socket, or an InputError that says why there is none."""
     if not 0 <= port <= MAX_PORT:
         raise InputError(f"port {port} is out of range (0 to {MAX_PORT})")
     try:
@@ -64,7 +64,7 @@ def listen(host: str, port: int) -> socket.socket:
         listening = socket.socket(family, kind, protocol)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
-        # From here on a browser that comes early waits instead of being refused.
+        # From here on an early browser waits instead of being refused.
         listening.listen()
     except UnicodeError:
         raise InputError(f"{host[:40] + '…'!r} is not a host name (for --host)") from None

@@ -15,17 +15,17 @@ from lengthwise.records.files import refuse_used_folder
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """Write one HTML page that shows what was asked, predicted and measured. It opens offline.
+    """Write one HTML page that compares prediction and measurement for some runs. It needs no network.
 
     Example: lengthwise report runs --out report.html
     """
 
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN")] = ()
-    """Run folders, folders that hold some, or models that come with the package."""
+    """Run folders, folders that contain them, packed files, or models that come with the package."""
     out: Path = Path("report.html")
-    """The file to write, or a pipe or device to write into."""
+    """The file to write; it may be a pipe or device."""
     json: bool = False
-    """Print what was written as JSON."""
+    """Print a summary of the report as JSON."""
 
     def run(self) -> None:
         from lengthwise.report.page import Report as Page
@@ -53,7 +53,7 @@ class Report:
 class Export:
     """Write a trained run as a Hugging Face folder: weights, tokenizer, generation config and model card.
 
-    AutoModelForCausalLM loads it; `lengthwise evaluate --hf` measures it again.
+    AutoModelForCausalLM loads it, and `lengthwise evaluate --hf` measures it.
 
     Example: lengthwise export runs/add-D4-learned-s1 --to huggingface exported/addition
     """
@@ -61,9 +61,9 @@ class Export:
     run_folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """A run folder, or a model that comes with the package."""
     folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
-    """Folder to write: a new or an empty one."""
+    """Folder to write; it must be new or empty."""
     to: Literal["huggingface"] = "huggingface"
-    """Whose format."""
+    """Format to write."""
 
     def run(self) -> None:
         refuse_used_folder(self.folder)
@@ -78,7 +78,7 @@ class Export:
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """Write problems with their answers as text, JSON lines or Parquet, and a card beside them.
+    """Write problems with their answers as text, JSON lines or Parquet, with a dataset card.
 
     Example: lengthwise data add D4 -n 100000 --operand-width 20 --out train.txt
     """
@@ -86,28 +86,28 @@ class Data:
     task: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TASK")]
     """Operation and modulus: add, mul, sub, add%101, mul%150."""
     domain: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DOMAIN")]
-    """Where problems come from: D4, B4, 40x2, D4+D5, D1..4."""
+    """Domain of the problems: D4, B4, 40x2, D4+D5, D1..4."""
     number: Annotated[int, tyro.conf.arg(aliases=["-n"], metavar="N")] = 1000
     """Number of problems."""
     layout: str = "padded"
     """How a problem is written: padded (the paper's), aligned, descending, reversed, level, plain,
     scratchpad."""
     format: Literal["text", "jsonl", "parquet"] = "text"
-    """A line, an object or a row for each problem."""
+    """File format, with one line, object or row per problem."""
     side: Literal["train", "test"] = "train"
-    """train: no problem that is reserved for tests; test: those alone."""
+    """train: no problem held out for tests; test: only those."""
     sampling: Literal["uniform", "paper", "balanced", "chains"] = "uniform"
     """How problems are drawn, as in training."""
     base: int = 10
     """Number base, 2 to 36."""
     seed: int = 0
-    """Problem k follows from the seed and k alone."""
+    """Random seed; problem k depends only on the seed and k."""
     operand_width: Annotated[
         int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: the longest)")
     ] = None
-    """Digits an operand is padded to."""
+    """Number of digits that operands are padded to."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: print)")] = None
-    """File to write; FILE.md is its card."""
+    """File to write; its dataset card is FILE.md."""
 
     def run(self) -> None:
         from lengthwise.interop.data import DataSet, lines, write

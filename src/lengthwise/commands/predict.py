@@ -1,4 +1,4 @@
-"""lengthwise predict: what a trained model will compute, before it is trained."""
+"""lengthwise predict: the function that a model will compute, before it is trained."""
 
 import json
 from collections.abc import Iterator
@@ -19,13 +19,13 @@ from lengthwise.theory.coverage import coverage
 from lengthwise.theory.predict import Predictions
 from lengthwise.theory.rules import Case, find_rule, table_1
 
-DEFAULT_TEST = "(default: lengths 1 to five above the trained ones)"
-DEFAULT_LAYOUT = "(default: the encoding's natural one)"
+DEFAULT_TEST = "(default: lengths from 1 to 5 digits above training)"
+DEFAULT_LAYOUT = "(default: the encoding's usual one)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Predict:
-    """Tell which function a transformer trained on some lengths will compute, and how often it is right.
+    """Predict which function a transformer trained on some lengths will compute, and its accuracy on every length.
 
     Example: lengthwise predict add%151 --train D4 --test B1..9
     """
@@ -35,7 +35,7 @@ class Predict:
     train: str = "D4"
     """Training domain: D4, B4, 40x2, D4+D5, 0.6*D6+0.4*D7, D1..4, 1..40x2, D4[lead>=6]."""
     test: Annotated[str | None, tyro.conf.arg(metavar="DOMAINS", help_behavior_hint=DEFAULT_TEST)] = None
-    """Test domains, a row each: D1..9, B5,B6."""
+    """Test domains, one row each: D1..9, B5,B6."""
     encoding: str = "learned"
     """Positional encoding: none, learned, sinusoidal, rotary, alibi, t5, shaw, fire, abacus, coupled."""
     layout: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint=DEFAULT_LAYOUT)] = None
@@ -43,13 +43,13 @@ class Predict:
     base: int = 10
     """Number base, 2 to 36."""
     hypothesis: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    """Ask for this function instead of the rule's: truth, local, truncated:4, windowed:4."""
+    """Predict with this function instead of the rule's: truth, local, truncated:4, windowed:4."""
     coverage: bool = False
-    """Show what each position of a sum sees in training instead."""
+    """Instead of a prediction, show which digits and carries training shows at each position of a sum."""
     plateaus: bool = False
-    """Add the accuracies on the training domain of models that know only part of an answer."""
+    """Also show the accuracy on the training domain of models that know only part of an answer."""
     table: bool = False
-    """Print the paper's Table 1 from the rules."""
+    """Print the paper's Table 1, derived from the rules."""
     json: bool = False
     """Print JSON."""
 
@@ -57,7 +57,7 @@ class Predict:
         if self.table:
             return self._show_table()
         if self.task is None:
-            raise InputError("missing task (an operation, with a modulus if wanted, as in add%101)")
+            raise InputError("missing task (such as add, mul or add%101)")
         if self.coverage:
             return self._show_coverage(self.task)
         names = ("train", "test", "encoding", "layout", "base", "hypothesis", "plateaus")
@@ -72,7 +72,7 @@ class Predict:
         if self.json:
             return print(json.dumps(marks, indent=2))
         Console(highlight=False).print(mark_table(marks))
-        return print("✓ theory says that it generalizes to longer operands, ✗ that it does not")
+        return print("✓ theory says that the model generalizes to longer operands, ✗ that it does not")
 
     def _show_coverage(self, text: str) -> None:
         task = Task.parse(text, self.base)
@@ -103,7 +103,7 @@ def show(found: Predictions, console: Console) -> None:
     console.print(generalization(predictions), soft_wrap=True)
     if predictions.plateaus is not None:
         console.print(
-            f"\nAccuracy on {predictions.train} of a model that knows only part and guesses the rest at best",
+            f"\nAccuracy on {predictions.train} of models that know part of the answer and guess the rest at best",
             markup=False,
             style="bold",
         )
@@ -111,7 +111,7 @@ def show(found: Predictions, console: Console) -> None:
 
 
 def generalization(predictions: MeasuredPredictions) -> str:
-    """What theory says of longer operands, and whether trained models do it."""
+    """Whether theory says that the model generalizes, and whether trained models agree."""
     case = Case.beyond(predictions.task, predictions.train, predictions.encoding, predictions.layout)
     rule = find_rule(case)
     asked = f"{MARKS[rule.generalizes]} Does it generalize to longer operands?"
@@ -126,8 +126,8 @@ def generalization(predictions: MeasuredPredictions) -> str:
 
 
 def notes(predictions: MeasuredPredictions) -> Iterator[str]:
-    """What stands under the table: functions, the rules, other functions and their premises, and what is not
-    known."""
+    """The notes below the table: functions, rules, alternative functions with their premises, and what is
+    unknown."""
     rows = predictions.rows
     yield from glosses((row.hypothesis for row in rows), predictions.task)
     yield from dict.fromkeys(row.rule for row in rows)
@@ -142,13 +142,13 @@ def notes(predictions: MeasuredPredictions) -> Iterator[str]:
     unknown = {row.hypothesis for row in rows if row.hypothesis is not None and row.accuracy is None}
     if any(hypothesis.is_counted(predictions.task) for hypothesis in unknown):
         answers = predictions.task.op.answers
-        yield f"Exact accuracies of {answers} are worked out for moduli up to {MOST_RESIDUES:,}"
+        yield f"Exact accuracies of {answers} are computed for moduli up to {MOST_RESIDUES:,}"
     elif unknown:
-        yield "Exact accuracies are worked out for functions that a rule predicts"
+        yield "Exact accuracies are computed only for functions that a rule predicts"
 
 
 def unseen_words(predictions: MeasuredPredictions) -> str | None:
-    """What shorter operands need and training never shows: the highest positions, and how many more there are.
+    """The digit pairs that shorter operands need and training never shows: the highest position and how many more.
 
     >>> unseen_words(predict("mul%7", train="D4", test="D1..9"))
     'D1, D2, D3 have digits that training never shows together: 0 at position 4 of both operands'

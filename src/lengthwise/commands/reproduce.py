@@ -1,4 +1,4 @@
-"""lengthwise reproduce and demo: a table or figure of the paper by its name, and Table 1 in miniature."""
+"""lengthwise reproduce and demo: train and draw a table or figure of the paper, or Table 1 in miniature."""
 
 import json
 import sys
@@ -30,24 +30,24 @@ DEFAULT_SEEDS = "(default: the recipe's own number, 1 or 3; 1 at scale laptop)"
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduce(Verbosity):
-    """Train a recipe's models, measure them, and show tables, figures and verdicts. Finished runs are not redone.
+    """Train a recipe's models, measure them, and write tables, figures and verdicts. Finished runs are skipped.
 
     Example: lengthwise reproduce addition --scale laptop
     """
 
     recipe: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")] = None
-    """A recipe's name, or all."""
+    """Name of a recipe, or all."""
     list: bool = False
-    """Name the recipes and what each makes."""
+    """List the recipes and what each makes."""
     scale: str = "full"
-    """full for the paper's models (a GPU is needed), or laptop for small ones on a CPU, in minutes."""
+    """full for the paper's models (needs a GPU), or laptop for small ones on a CPU, in minutes."""
     preset: str = "fast"
-    """Hyperparameters: fast, or paper for the paper's own."""
+    """Hyperparameters: fast, or paper for those the paper prints."""
     seeds: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint=DEFAULT_SEEDS)] = None
-    """Train every row with N seeds, from the recipe's first that nothing was tuned on; 0 is the one seed to tune
-    on, which no table shows."""
+    """Train every row with N seeds that nothing was tuned on; 0 trains the one seed used for tuning, which no
+    table shows."""
     only: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
-    """Train this row alone; may be given more than once."""
+    """Train only this row. Can be repeated."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="DIR", help_behavior_hint=DEFAULT_OUT)] = None
     """Folder for runs, tables and figures."""
     device: str = "auto"
@@ -60,7 +60,7 @@ class Reproduce(Verbosity):
         if self.list:
             return print(listed(self.json))
         if self.recipe is None:
-            raise InputError("missing recipe (lengthwise reproduce --list names them)")
+            raise InputError("missing recipe (see lengthwise reproduce --list)")
         if self.scale_out.on is None and self.scale_out != IN_THIS_PROCESS:
             raise InputError("--workers, --stack and the like require --on (choose from local, ray, slurm)")
         console, setting = self.results(as_json=self.json), Setting(scale=self.scale, preset=self.preset)
@@ -93,7 +93,7 @@ class Demo(Verbosity):
     """Train eight small models on this machine and see which predictions hold, in a minute and a half."""
 
     out: Path = Path("runs/demo")
-    """Folder that holds the run folders. Finished runs in it are not trained again."""
+    """Folder that contains the run folders. Finished runs in it are not trained again."""
     json: bool = False
     """Print the rows as JSON."""
 
@@ -106,7 +106,7 @@ class Demo(Verbosity):
         console = self.results(as_json=self.json)
         configs, words, start = demo_configs(), catalogue()["demo"], time.perf_counter()
         console.print(words["introduction"], soft_wrap=True)
-        # A core for each stack takes less time than all cores for one stack after the other.
+        # One core per stack is faster than all cores for one stack at a time.
         runs = {config.name: config for config in configs}
         folders, failed = ON_THIS_MACHINE.train(
             runs, self.out, self.out / "logs", device="cpu", console=self.news()
@@ -124,7 +124,7 @@ class Demo(Verbosity):
         page = self.out / "report.html"
         Report.of([folder.path for folder in folders]).write(page)
         console.print(f"{seconds:.0f} s; run folders in {self.out}", soft_wrap=True)
-        return console.print(f"To look at all of it, open {page} in a browser", soft_wrap=True)
+        return console.print(f"Open {page} in a browser to see everything", soft_wrap=True)
 
 
 def demo_table(rows: "Sequence[tuple[RunConfig, list[Verdict]]]") -> Table:

@@ -1,4 +1,4 @@
-"""lengthwise train and sweep: train a model, or one for every combination of some options, measure and judge."""
+"""lengthwise train and sweep: train one model, or one for every combination of some options, and judge them."""
 
 import json
 import sys
@@ -27,29 +27,29 @@ DEFAULT_NAME = "(default: made from task, domain, encoding and seed)"
 @dataclass(frozen=True, kw_only=True)
 class Start:
     file: Annotated[Path | None, tyro.conf.arg(name="config", metavar="FILE")] = None
-    """A run's config.json, or a JSON or YAML file with some of the options here: docs/python.md shows one. Options
-    change it."""
+    """Start from a run's config.json, or from a JSON or YAML file with some of these options (docs/python.md shows
+    one). Other options override it."""
     preset: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="(default: fast)")] = None
-    """Hyperparameters to start from: fast, or paper for the paper's own."""
+    """Hyperparameters to start from: fast, or paper for those the paper prints."""
     size: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="(default: mini)")] = None
-    """Model size: nano, micro, mini. --model options change it further."""
+    """Model size: nano, micro, mini. --model options override it."""
 
     def options(self) -> dict[str, Any]:
-        """What was given, as `configure` takes it."""
+        """The given options, as `configure` takes them."""
         given = {"config": self.file, "preset": self.preset, "size": self.size}
         return {name: value for name, value in given.items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Configured:
-    """What takes a config: its options start from a file, or from a preset, a size and a task."""
+    """A verb with a config, whose defaults come from a file, or from a preset, a size and a task."""
 
     config: Annotated[RunConfig, tyro.conf.arg(name="")]
     start: Annotated[Start, tyro.conf.arg(name="")]
 
     @classmethod
     def defaults(cls, arguments: Sequence[str]) -> Self:
-        """These decide the defaults of the config, so they are parsed first."""
+        """Parse the options of Start first: they decide the defaults of the config."""
         start, others = tyro.cli(Start, args=arguments, return_unknown_args=True, add_help=False)
         config = configure(task_among(others, start), **start.options())
         return cls(config=config, start=start)
@@ -57,21 +57,21 @@ class Configured:
 
 @dataclass(frozen=True, kw_only=True)
 class Train(Configured, Verbosity):
-    """Train a model into a run folder. The same command again resumes it, or shows its verdicts if it is done.
+    """Train a model into a run folder. The same command again resumes it, or prints its verdicts if it is done.
 
     Example: lengthwise train add --train D4 --test D1..9 --size mini --seed 1
     """
 
     out: Path = Path("runs")
-    """Folder that holds the run folders."""
+    """Folder that contains the run folders."""
     name: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint=DEFAULT_NAME)] = None
     """Name of the run folder."""
     device: str = "auto"
     """Where to train: auto, cpu, cuda."""
     mirror: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    """Show the records live elsewhere too: tensorboard, wandb (extras of the same names)."""
+    """Also send the records to tensorboard or wandb (install the extra of that name)."""
     print_config: bool = False
-    """Print the complete config as JSON instead of training: --config takes it."""
+    """Print the complete config as JSON, for --config, instead of training."""
     dry_run: bool = False
     """Print parameters, memory and time per step instead of training."""
     json: bool = False
@@ -111,8 +111,8 @@ class Train(Configured, Verbosity):
 
 
 def task_among(words: Sequence[str], start: Start) -> str | None:
-    """The task, first or among the options, where a run or folder may have the same name; None where a file or an
-    option that varies is to tell it."""
+    """The task among the command's words, which may also be the name of a run or folder; None where a file or
+    --vary gives it."""
     for option, word in pairwise(["", *words]):
         is_task = word.partition("%")[0] in OPERATIONS and option not in ("--name", "--out")
         if is_task or not (option or word.startswith("-")):
@@ -126,11 +126,11 @@ def task_among(words: Sequence[str], start: Start) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """What varies."""
+    """The options that vary."""
 
     vary: tyro.conf.UseAppendAction[tuple[tuple[str, str], ...]] = ()
     """An option of train and its values: seed 0..9, encoding learned,rotary, training.learning-rate 0.01,0.02, or
-    a JSON list; may be given more than once."""
+    a JSON list. Can be repeated."""
 
     def values(self) -> dict[str, list[Any]]:
         found: dict[str, list[Any]] = {}
@@ -141,31 +141,32 @@ class Grid:
         return found
 
     def first(self, start: Start, task: str | None) -> RunConfig:
-        """The config of the first run, before options that all share; `task` is one that is not varied."""
+        """The config of the first run, before options that all runs share; `task` is the task if it does not
+        vary."""
         own = {name: found[0] for name, found in self.values().items()}
         return configured({"task": task, **start.options(), **own})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep(Configured, Verbosity):
-    """Train a run for every combination of the values of some options. The same command again takes up what was
-    interrupted, and leaves alone what is done. Options that do not vary are those of train.
+    """Train a run for every combination of the values of some options. The same command again resumes interrupted
+    runs and skips finished ones. All other options are those of train.
 
     Example: lengthwise sweep --vary task add%50,add%51 --vary seed 0..9 --train D4 --size nano
     """
 
     grid: Annotated[Grid, tyro.conf.arg(name="")] = Grid()
     out: Path = Path("runs")
-    """Folder that holds the run folders."""
+    """Folder that contains the run folders."""
     device: str = "auto"
-    """What workers train on: auto, cpu, cuda."""
+    """Where workers train: auto, cpu, cuda."""
     scale_out: Annotated[ScaleOut, tyro.conf.arg(name="")] = ON_THIS_MACHINE
     json: bool = False
     """Print runs and verdicts as JSON."""
 
     @classmethod
     def defaults(cls, arguments: Sequence[str]) -> Self:
-        """What the first run has, before the options that all share."""
+        """Take the defaults from the first run, before options that all runs share."""
         start, others = tyro.cli(Start, args=arguments, return_unknown_args=True, add_help=False)
         own, others = tyro.cli(Grid, args=others, return_unknown_args=True, add_help=False)
         return cls(config=own.first(start, task_among(others, start)), start=start)
@@ -183,7 +184,7 @@ class Sweep(Configured, Verbosity):
         task, vary = self.config.task, self.grid.values()
         given = changed_options(self.config, self.grid.first(self.start, task))
         for name in given.keys() & vary.keys():
-            raise InputError(f"{name} is given and varied")
+            raise InputError(f"--{name} cannot be combined with --vary {name}")
         return grid({**self.start.options(), "task": task, **given}, vary)
 
     def _show(self, folders: Sequence[RunFolder]) -> None:
@@ -195,4 +196,6 @@ class Sweep(Configured, Verbosity):
             return print(json.dumps([row_json(view) for view in views], indent=2))
         console = Console(highlight=False)
         console.print(row_table(views))
-        return console.print(f"Run folders: {self.out}; lengthwise report {self.out} shows them", soft_wrap=True)
+        return console.print(
+            f"Run folders: {self.out} (to see them: lengthwise report {self.out})", soft_wrap=True
+        )

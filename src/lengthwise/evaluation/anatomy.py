@@ -1,11 +1,11 @@
-"""Why answers are right or wrong, seen from inside one pass over problem and right answer:
+"""Why answers are right or wrong, from one pass over problem and right answer:
 
-- where the first wrong digit falls, in tenths of the answer's digits as written, or that it is none of them;
-- the margin: right logit minus best other, at the token of an answer where this is smallest;
-- each head's largest weight when it looks for an answer digit, and how much of its attention lies on the digits
-  that this one needs: those of its own column and of the one below, in both operands.
+- the position of the first wrong digit, in tenths of the answer as written, or that no digit is wrong;
+- the margin: right logit minus best other, at the token of an answer where it is smallest;
+- for each head, its largest attention weight when an answer digit is written, and its attention on the digits that
+  this one needs: those of its own column and of the column below, in both operands.
 
-Attention weights are worked out apart (`watch`), as fused attention never shows them.
+Attention weights are recomputed (`watch`), as fused attention does not return them.
 
 Shapes: M members, N problems, T tokens, S tokens from the first of any answer to the last, L layers, H heads,
 Q queries, the last of K keys.
@@ -29,18 +29,18 @@ from lengthwise.tokens.layouts.layout import A, B, C, Tokens
 
 TENTHS = 10
 NO_DIGIT = TENTHS + 1
-"""Where the first wrong token is none of the answer's digits: the end, or a step before them."""
+"""The value where the first wrong token is not a digit of the answer: the end, or an intermediate step."""
 LOW = 0.1
 WEIGHTS_AT_ONCE = 1 << 25
-"""Attention weights that are there at a time: an answer of a thousand digits has millions in each head."""
+"""Most attention weights in memory at once: an answer of a thousand digits has millions per head."""
 
 
 @torch.no_grad()
 def watch(
     model: GPT, ids: Tensor, positions: Tensor, tail: int | None = None
 ) -> tuple[Tensor, list[AttentionHeads]]:
-    """The logits of a pass, and the heads of its layers in the order they are applied. With `tail`, the last layer
-    has the last `tail` queries alone."""
+    """The logits of a pass, and the attention heads of its layers in order. With `tail`, the last layer has only
+    the last `tail` queries."""
     layers: dict[int, AttentionHeads] = {}
 
     def note(number: int, heads: AttentionHeads) -> None:
@@ -51,15 +51,15 @@ def watch(
 
 
 def attention_weights(model: GPT, ids: Tensor, positions: Tensor) -> list[Tensor]:
-    """Of each layer: [M, N, H, T, T], queries by keys."""
+    """The attention weights of each layer: [M, N, H, T, T], queries by keys."""
     return [heads.weights(0, heads.queries) for heads in watch(model, ids, positions)[1]]
 
 
 def sharpest(layers: Sequence[Tensor]) -> int:
-    """Which of the layers, whose weights are [..., K], attends to the fewest tokens: that of least entropy.
+    """The index of the layer, of weights [..., K], that attends to the fewest tokens: the one of least entropy.
 
-    Weights may sum to less than one. A row counts as much as its weights sum to, so that one that looks at no
-    token says little; and the fainter a layer's weights all are, the less sharp it is.
+    Weights may sum to less than one. A row counts in proportion to the sum of its weights, so that one that
+    attends to no token counts little; and a layer with smaller weights is less sharp.
     """
     entropies = [-torch.xlogy(weights, weights).sum() / weights.sum() for weights in layers]
     return int(torch.stack(entropies).nan_to_num(nan=math.inf).argmin())
@@ -68,17 +68,17 @@ def sharpest(layers: Sequence[Tensor]) -> int:
 @dataclass(frozen=True)
 class Anatomy:
     first_wrong: Tensor
-    """int64 [M, N]: a tenth from 1 on, NO_DIGIT, or 0 where nothing is wrong."""
+    """int64 [M, N]: a tenth, from 1; NO_DIGIT; or 0 where nothing is wrong."""
     margin: Tensor
     """[M, N]"""
     sharpness: Tensor
     """[L, M, H]: the mean over answer digits of the largest weight."""
     on_column: Tensor
-    """[L, M, H]: the mean over answer digits of the weight on digits that they need."""
+    """[L, M, H]: the mean over answer digits of the weight on the digits they need."""
 
 
 def measure_anatomy(subject: Subject, rows: Sequence[Row]) -> Iterator[Record]:
-    """Of each row and member, against truth."""
+    """Records of each row and member, against truth."""
     for row in rows:
         found = dissect(subject, row.problems.pair, row.truth)
         for k, make in enumerate(row_makers(subject.members, row.problems)):
@@ -87,7 +87,7 @@ def measure_anatomy(subject: Subject, rows: Sequence[Row]) -> Iterator[Record]:
 
 @torch.no_grad()
 def dissect(subject: Subject, problem: Pair, answers: Tensor) -> Anatomy:
-    """Problems [M, N, W] with their answers [M, N, A]."""
+    """The anatomy of problems [M, N, W] with their answers [M, N, A]."""
     parts = [_dissect_chunk(subject, a, b, c) for a, b, c in subject.chunks(*problem, answers)]
     first_wrong, margin, sharpness, on_column, digits = zip(*parts, strict=True)
     # Sums [L, M, H] over digits, whose number is [M].
@@ -104,7 +104,7 @@ def _dissect_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor) -> tuple[T
     tokens, positions = subject.read(a, b, c)
     start, end = answer_span(tokens)
     read = slice(end - 1)
-    # Of models that show no attention, `build` refuses to ask for it.
+    # `build` refuses anatomy for models that do not show their attention.
     model = cast(GPT, subject.model)
     logits, layers = watch(model, tokens.ids[..., read], positions[..., read], tail=end - start)
     margin = margins(logits, tokens.ids[..., start:end])
@@ -120,13 +120,13 @@ def _dissect_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor) -> tuple[T
 
 
 def margins(logits: Tensor, targets: Tensor) -> Tensor:
-    """The logit of each target [M, N, S] minus the best other of logits [M, N, S, V]."""
+    """The logit of each target [M, N, S] minus the best other logit of [M, N, S, V]."""
     index = targets.unsqueeze(-1)
     return logits.gather(-1, index).squeeze(-1) - logits.scatter(-1, index, -torch.inf).amax(-1)
 
 
 def first_wrong_tenth(wrong: Tensor, is_digit: Tensor) -> Tensor:
-    """[M, N] from what is wrong and what is a digit of the answer, [M, N, S].
+    """The tenth [M, N] of the first wrong digit, from masks [M, N, S] of wrong tokens and of answer digits.
 
     >>> wrong = torch.tensor([[[False, False, True, True], [False] * 4, [False, False, False, True]]])
     >>> first_wrong_tenth(wrong, torch.tensor([[[True, True, True, False]]]).expand_as(wrong))
@@ -146,7 +146,7 @@ def _look(layer: AttentionHeads, tokens: Tokens, start: int, end: int) -> tuple[
     needed = torch.zeros_like(sharp)
     size = max(1, WEIGHTS_AT_ONCE // (members * problems * layer.heads * end))
     for place in range(start, end, size):
-        # What is written at a place comes from the query of the place before.
+        # The token at a position is written by the query of the position before.
         written = slice(place, min(place + size, end))
         skipped = end - 1 - layer.queries
         weights = layer.weights(written.start - 1 - skipped, written.stop - 1 - skipped)
@@ -158,7 +158,7 @@ def _look(layer: AttentionHeads, tokens: Tokens, start: int, end: int) -> tuple[
 
 
 def _needed(tokens: Tokens, written: slice) -> Tensor:
-    """bool [M, N, Q, K]: operand digits of each written digit's own column and of the one below."""
+    """bool [M, N, Q, K]: the operand digits of each written digit's own column and of the column below."""
     keys = slice(written.stop - 1)
     number = tokens.number[..., keys].unsqueeze(-2)
     below = tokens.significance[..., written].unsqueeze(-1) - tokens.significance[..., keys].unsqueeze(-2)

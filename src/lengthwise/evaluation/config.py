@@ -1,4 +1,4 @@
-"""What is measured during and after training."""
+"""Config of the evaluation: what is measured during and after training."""
 
 from typing import Literal
 
@@ -12,62 +12,62 @@ SetName = Literal["lopsided", "carry", "alternating", "repeated", "zeros", "spar
 
 class EvaluationConfig(Config):
     problems: Count = 10_000
-    """Number of problems per domain that is too large to be tested whole."""
+    """Number of problems per test domain; domains of up to 10,000 pairs are tested completely."""
 
     interim_problems: Count = 1_000
-    """Number of problems per domain at evaluations during training, and per digit for `dynamics` and
+    """Number of problems per test domain in evaluations during training, and per digit for `dynamics` and
     `dependence`."""
 
     details: bool = True
-    # Its flag is --evaluation.no-details, which the words are for.
-    """Measure exact match and loss alone after training, as during it: not each digit, the probability of whole
-    answers, and how much of it lies outside the digits that training showed."""
+    # The command line has --evaluation.no-details, which this text describes.
+    """After training, measure only exact match and loss, as during training: not the accuracy of each digit, the
+    probability of whole answers, and the probability of digits that training never showed."""
 
     digits: bool = False
-    """Measure digit-wise accuracy at every evaluation, not only at the last."""
+    """Measure the accuracy of each digit at every evaluation, not only at the last."""
 
     dynamics: bool = False
-    """Measure at every evaluation how well its own column and the carry of the one below explain each answer digit
-    (R2 of a decision tree)."""
+    """Measure at every evaluation how well its own column and the carry from the column below explain each answer
+    digit (R2 of a decision tree)."""
 
     dependence: bool = False
-    """Measure after training how often each operand digit changes each answer digit."""
+    """After training, measure how often replacing an operand digit changes each answer digit."""
 
     chains: bool = False
-    """Measure exact match by longest carry chain after training, on equally many problems of each (add without
-    modulus)."""
+    """After training, measure exact match by the length of the longest carry chain, on equally many problems for
+    each (add without modulus)."""
 
     pairs: Count | None = None
-    """Number of problems for each pair of operand lengths, measured after training; above 30 digits not every
-    length is taken."""
+    """Number of problems for each pair of operand lengths, after training; above 30 digits, for a selection of
+    lengths."""
 
     sets: tuple[SetName, ...] = ()
-    """Special problems of every tested length, measured after training: one operand short, a carry through the
-    whole number, carries at every other digit, one digit all along, a run of zeros, mostly zeros (add without
-    modulus)."""
+    """Special problems of every tested length, after training. lopsided: one operand is short; carry: a carry goes
+    through the whole number; alternating: every other digit carries; repeated: operands repeat one digit; zeros: a
+    run of zeros; sparse: mostly zeros (add without modulus)."""
 
     changed_digits: Count | None = None
     """Number of problems per test domain in which one answer digit is replaced, after training, to see whether the
-    next digit follows it or the operands (add without modulus, answers from the lowest digit on)."""
+    next digit follows it or the operands (add without modulus, answers with the lowest digit first)."""
 
     decoded: Count | None = None
-    """Number of problems per test domain to answer by real decoding too, after training."""
+    """Number of problems per test domain to decode token by token as well, after training."""
 
     anatomy: Count | None = None
-    """Number of problems per test domain to analyse internally after training: where the first wrong digit falls,
-    the margin of right digits, and where attention goes (evaluation/anatomy.py)."""
+    """Number of problems per test domain to analyse internally after training: the position of the first wrong
+    digit, the margin of right digits, and where attention goes (evaluation/anatomy.py)."""
 
     hypotheses: tuple[str, ...] = ()
     """Further functions to compare answers with on every test domain, after training: truncated:3, windowed:4,
-    leading:2, folded:2 (theory/hypotheses.py); by longest carry chain too where that is asked for."""
+    leading:2, folded:2 (theory/hypotheses.py). With `chains`, also by longest carry chain."""
 
     @property
     def leaves_domains(self) -> bool:
-        """Whether problems are asked that need not belong to any domain of the run."""
+        """Whether some measurements use problems outside the run's domains."""
         return self.dynamics or self.dependence or self.pairs is not None or bool(self.sets)
 
     def check(self, task: Task) -> None:
-        """Refuse what has no meaning for a task."""
+        """Raise an InputError where an option is not defined for the task."""
         for name in self.hypotheses:
             Hypothesis.parse(name).check(task)
         for name in ("chains", "sets", "changed_digits"):

@@ -1,4 +1,4 @@
-"""Greedy decoding: what a model answers when it reads its own answer back, and how such answers fail.
+"""Greedy decoding, token by token, and a classification of wrong answers.
 
 >>> from lengthwise.model.config import ModelConfig
 >>> from lengthwise.model.gpt import GPT
@@ -26,18 +26,18 @@ from lengthwise.tokens.layouts.layout import C, Layout, Tokens, Vocabulary
 NO_TOKEN = -1
 
 LOOK_EVERY = 16
-"""Tokens written between looks at whether all answers have ended: a look waits for the device."""
+"""Tokens between checks whether all answers have ended: a check waits for the device."""
 
 DECODED_ROWS = {"cuda": 1 << 14, "cpu": 1 << 10}
-"""Problems of all members decoded at once for their digits: enough to fill a GPU, few enough for its memory."""
+"""Problems of all members decoded together: enough to fill a GPU, few enough for its memory."""
 
 
 class Reading(NamedTuple):
-    """What a model reads before it answers, and where its answer will stand.
+    """Prompts, and the positions of prompt and answer.
 
-    prompt is [M, N, P], of which `lengths` [M, N] tokens are each problem's own; positions are those of prompt and
-    answer, [M or 1, N or 1, P + steps]. Where a digit and another token in the same place differ in position,
-    `symbols` has the positions of the others, whose ids are `base` and above.
+    prompt is [M, N, P], of which the first `lengths` [M, N] tokens belong to each problem; positions are those of
+    prompt and answer, [M or 1, N or 1, P + steps]. If a digit and another token at the same index differ in
+    position, `symbols` has the positions of the others, whose ids are `base` and above.
     """
 
     prompt: Tensor
@@ -48,12 +48,12 @@ class Reading(NamedTuple):
     base: int = 0
 
     def after(self, ids: Tensor, written: int) -> "Reading":
-        """What is read once the first tokens of each answer are written, as ids [M, N, P + steps] have them."""
+        """The reading after the first `written` tokens of each answer, taken from ids [M, N, P + steps]."""
         prompt = ids[..., : self.prompt.shape[-1] + written]
         return self._replace(prompt=prompt, steps=self.steps - written, lengths=self.lengths + written)
 
     def positions_of(self, ids: Tensor, start: int = 0) -> Tensor:
-        """Of tokens [M, N, T] that stand from place `start` on."""
+        """The positions of tokens [M, N, T] that begin at index `start`."""
         places = slice(start, start + ids.shape[-1])
         positions = self.positions[..., places]
         if self.symbols is None:
@@ -64,8 +64,7 @@ class Reading(NamedTuple):
 def greedy(model: Model, reading: Reading, end: int = NO_TOKEN) -> Tensor:
     """The most likely next tokens, one after another: ids [M, N, steps].
 
-    Once all answers hold the token `end`, which no prompt does, nothing more is written, and the rest is that
-    token.
+    Decoding stops when all answers contain the token `end`, which no prompt does; the rest is filled with it.
     """
     lengths, tokens = reading.lengths, [_common_prompt(reading)]
     ended = torch.zeros_like(lengths, dtype=torch.bool)
@@ -81,10 +80,9 @@ def greedy(model: Model, reading: Reading, end: int = NO_TOKEN) -> Tensor:
 
 @torch.no_grad()
 def write(model: Model, reading: Reading) -> Iterator[tuple[Tensor, Tensor]]:
-    """Read the prompts and write answers: logits [M, N, 1, V] and the token taken [M, N, 1], one by one.
+    """Read the prompts and write answers: logits [M, N, 1, V] and the chosen token [M, N, 1], step by step.
 
-    Prompts of different lengths start together, and those that are longer read their own tokens for a while
-    instead of writing.
+    Prompts of different lengths start together; longer ones read their remaining tokens instead of writing.
     """
     assert not model.training, "decoding is for a model in evaluation mode"
     prompt, steps, lengths, length = reading.prompt, reading.steps, reading.lengths, reading.positions.shape[-1]
@@ -101,7 +99,7 @@ def write(model: Model, reading: Reading) -> Iterator[tuple[Tensor, Tensor]]:
 
 
 def _common_prompt(reading: Reading) -> Tensor:
-    """What all prompts have at least: as many tokens as the shortest."""
+    """The first tokens of all prompts, as many as the shortest has."""
     return reading.prompt[..., : int(reading.lengths.min())]
 
 
@@ -121,10 +119,10 @@ def decode(subject: Subject, problem: Pair, chunk: int = 2_000) -> Tensor:
 
 @torch.no_grad()
 def decode_from(subject: Subject, problem: Pair, draft: Tensor) -> Tensor:
-    """What `decode` gives, sooner where answers begin as a guess [M, N, A] does (speculative decoding).
+    """The same as `decode`, faster where answers begin like a draft [M, N, A] (speculative decoding).
 
-    One pass reads problem and guess. Up to the first token that the model would not have written, the guess is
-    what it writes; from there on it decodes. What follows an answer's end is the end again.
+    One pass reads problem and draft. Up to the first token that the model would not have written, the answer is
+    the draft; from there on it is decoded. An answer is filled with its end token.
     """
     return torch.cat([_continued(subject, (a, b), c) for a, b, c in subject.chunks(*problem, draft)], dim=1)
 
@@ -148,8 +146,8 @@ def _continued(subject: Subject, pair: Pair, draft: Tensor) -> Tensor:
 def prepare(subject: Subject, pair: Pair) -> Reading:
     """Problems as a model reads them, with room for the longest answer.
 
-    What is known of a written token follows from its place and from whether it is a digit, so that an answer
-    of digits throughout and the shortest one show all there is to know before it is written.
+    The position of a written token depends only on its index and on whether it is a digit, so the longest answer
+    and the shortest one give all positions in advance.
     """
     base = subject.layout.vocabulary.base
     shortest = pair[0].new_zeros(*pair[0].shape[:2], subject.layout.answer_width)
@@ -169,7 +167,7 @@ def prepare(subject: Subject, pair: Pair) -> Reading:
 
 
 def answer_tokens(layout: Layout) -> int:
-    """S, the tokens of the longest answer."""
+    """S, the number of tokens of the longest answer."""
     return int(_longest_answer(layout).answer.sum())
 
 
@@ -187,7 +185,7 @@ def written_digits(subject: Subject, problem: Pair) -> Tensor:
 def read_digits(answers: Tensor, layout: Layout) -> Tensor:
     """The digits [..., A] in answers [..., S].
 
-    An answer ends at the first token that is no digit; digits that it does not have are 0, as in a number.
+    An answer ends at the first token that is not a digit; missing digits are 0.
     """
     longest = _longest_answer(layout)
     after = slice(int(longest.prompt_length), None)
@@ -202,19 +200,19 @@ def read_digits(answers: Tensor, layout: Layout) -> Tensor:
 
 @dataclass(frozen=True)
 class Decoded:
-    """What is wrong with each answer [M, N]. Exactly one of four holds."""
+    """How each answer [M, N] is right or wrong. Exactly one of the four holds."""
 
     exact: Tensor
     malformed: Tensor
-    """Something else than digits and then the end; or intermediate steps that do not have their form."""
+    """Not digits followed by the end; or intermediate steps of the wrong form."""
     wrong_length: Tensor
-    """Digits and then the end, too early or too late."""
+    """Digits followed by the end, too early or too late."""
     first_wrong: Tensor
-    """The significance of the first wrong digit of a well-formed answer, as written; else 0."""
+    """The significance of the first wrong digit written in a well-formed answer; else 0."""
 
 
 def split_failures(answers: Tensor, layout: Layout, problem: Pair, reference: Tensor) -> Decoded:
-    """Sort answers [M, N, S] by how they differ from the reference's digits [M, N, A]."""
+    """Classify answers [M, N, S] by how they differ from the reference's digits [M, N, A]."""
     target = layout.encode(*problem, reference).spread()
     wanted, number, significance, belongs = (
         after_prompt(part, target.prompt_length, answers.shape[-1])
@@ -232,19 +230,19 @@ def split_failures(answers: Tensor, layout: Layout, problem: Pair, reference: Te
 
 
 def _form(answers: Tensor, wanted: Tensor, start: Tensor, vocabulary: Vocabulary) -> tuple[Tensor, Tensor]:
-    """Whether answers are digits and then the end, after steps up to `start` [M, N] of the form that is
-    wanted; and how many digits there are."""
+    """Whether answers are digits followed by the end, after steps of the right form up to `start` [M, N]; and the
+    number of digits."""
     place = torch.arange(answers.shape[-1], device=answers.device)
     in_steps, is_digit = place < start.unsqueeze(-1), answers < vocabulary.base
     fits = torch.where(wanted < vocabulary.base, is_digit, answers == wanted)
     other = _first(~is_digit & ~in_steps).unsqueeze(-1)
     ended = ((place == other) & (answers == vocabulary.end)).any(-1)
-    # What follows the end must be [eos], as far as it was decoded.
+    # The end must be followed by [eos], if that was decoded.
     goes_on = ((place == other + 1) & (answers != vocabulary.eos)).any(-1)
     return (fits | ~in_steps).all(-1) & ended & ~goes_on, other.squeeze(-1) - start
 
 
 def _first(mask: Tensor) -> Tensor:
-    """The first place where a mask [..., S] holds, or S."""
+    """The first index where a mask [..., S] holds, or S."""
     place = torch.arange(mask.shape[-1], device=mask.device)
     return torch.where(mask, place, mask.shape[-1]).amin(-1)

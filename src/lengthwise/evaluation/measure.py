@@ -1,7 +1,7 @@
-"""Exact match without generation, and evaluations as records: each row of problems, against truth, what theory
-predicts and other hypotheses.
+"""Exact match by teacher forcing, and evaluations as records: each row of problems against truth, the predicted
+function and other hypotheses.
 
-Greedy decoding yields an answer if and only if, reading that answer, the model's most likely token is the
+Greedy decoding writes an answer if and only if, when the model reads that answer, the most likely token is the
 right one at every answer position. So one pass over problem and reference scores the reference.
 
 Shapes: M members, N problems, S tokens from the first of any answer to the last, A answer digits, V vocabulary.
@@ -26,18 +26,18 @@ from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.layouts.layout import CARRY, SUM, C, Tokens
 
 WEAK_THRESHOLD = 1e-3
-"""A digit counts as within reach, the paper's weak form, if its probability is above this."""
+"""In the paper's weak form of generalization, a digit counts if its probability is above this."""
 
 RECORDED_DIGITS = 100
-"""Answer digits with records of their own, from the lowest: of a thousand nobody would read all."""
+"""Number of answer digits, from the lowest, that get their own records."""
 
 STEPS = {"sums": SUM, "carries": CARRY, "answer": C}
-"""What is written of a problem with intermediate steps."""
+"""The kinds of digits in a problem with intermediate steps."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Of each problem, measured against one reference."""
+    """The scores of each problem against one reference."""
 
     present: Tensor
     """[M, N, A] Whether the reference is written with a digit of each significance."""
@@ -46,11 +46,11 @@ class Scores:
     closed: Tensor
     """[M, N] Whether the answer ends right after its last digit, and intermediate steps are right."""
     probability: Tensor
-    """[M, N, A] Of the reference's digit; 1 where it is absent."""
+    """[M, N, A] Probability of the reference's digit; 1 where it is absent."""
     loss: Tensor
     """[M, N] Mean cross-entropy per answer token."""
     outside: Tensor
-    """[M, N, A] Probability outside the digits that were asked about; 0 where a digit is absent."""
+    """[M, N, A] Probability of digits outside the support; 0 where a digit is absent."""
 
     @property
     def exact(self) -> Tensor:
@@ -74,7 +74,7 @@ class Scores:
 def score(subject: Subject, problem: Pair, reference: Tensor, support: Tensor) -> Scores:
     """Score a reference [M, N, A] on problems [M, N, W].
 
-    `support` [M, A, V] says which tokens of each answer position are not counted in `outside`.
+    `support` [M, A, V] are the tokens of each answer position that do not count as `outside`.
     """
     scored = [_score_chunk(subject, a, b, c, support) for a, b, c in subject.chunks(*problem, reference)]
     return Scores(*(torch.cat(columns, 1) for columns in zip(*scored, strict=True)))
@@ -84,8 +84,8 @@ def score(subject: Subject, problem: Pair, reference: Tensor, support: Tensor) -
 def right_where(
     subject: Subject, problem: Pair, answers: Tensor, kinds: Callable[[Tokens], Sequence[Tensor]]
 ) -> Tensor:
-    """bool [kinds, M, N]: whether, as the model reads these answers [M, N, A], each of their tokens that is of a
-    kind is the most likely one."""
+    """bool [kinds, M, N]: whether, when the model reads these answers [M, N, A], every token of a kind is the most
+    likely one."""
     found: list[Tensor] = []
     for chunk in subject.chunks(*problem, answers):
         logits, tokens = read_answers(subject, *chunk)
@@ -127,17 +127,17 @@ def _score_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor, support: Ten
 
 
 def digit_places(tokens: Tokens, digits: int) -> tuple[Tensor, Tensor]:
-    """Where the answer's digits of significance 1, 2, ... stand, [M, N, A], and whether they do."""
+    """The indices [M, N, A] of the answer's digits of significance 1, 2, ..., and whether they are present."""
     place = torch.arange(1, tokens.ids.shape[-1] + 1, device=tokens.ids.device).expand_as(tokens.ids)
     significance = torch.where(tokens.number == C, tokens.significance, 0)
     blank = place.new_zeros(*place.shape[:-1], digits + 1)
-    # Places count from 1: where there is 0, there is no such digit.
+    # Indices count from 1 here: 0 means that there is no such digit.
     found = blank.scatter(-1, significance, torch.where(significance > 0, place, 0))[..., 1:]
     return (found - 1).clamp(min=0), found > 0
 
 
 def answer_span(tokens: Tokens) -> tuple[int, int]:
-    """The places from the first token of any answer to the last."""
+    """The indices of the first token of any answer, and after the last."""
     places = tokens.answer.flatten(0, -2).any(0).nonzero()
     return int(places.min()), int(places.max()) + 1
 
@@ -147,11 +147,12 @@ def answer_span(tokens: Tokens) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Row:
-    """One row of an evaluation: problems, with the right answers and those that theory predicts of each member."""
+    """One row of an evaluation: problems, with the right answers and those that theory predicts for each
+    member."""
 
     problems: Problems
     hypotheses: Sequence[Hypothesis]
-    """What theory says that each member computes; truth where it says nothing."""
+    """The predicted hypothesis of each member; truth where there is none."""
     truth: Tensor
     """[M, N, A]"""
     predicted: Tensor
@@ -166,14 +167,15 @@ class Row:
 
     @property
     def answers(self) -> list[Tensor]:
-        """Where both agree there is one thing to score, and counts are equal by construction."""
+        """The answers to score: only truth if both agree, as their counts are then equal."""
         return [self.truth] if self.predicted is self.truth else [self.truth, self.predicted]
 
 
 def measure(subject: Subject, rows: Sequence[Row], *, detail: bool, digits: bool = False) -> list[Record]:
-    """Score all rows in one go, by teacher forcing.
+    """Score all rows at once, by teacher forcing.
 
-    `digits` adds each digit's accuracy; `detail` adds that, probabilities and the paper's three forms.
+    `digits` adds the accuracy of each digit; `detail` adds this, probabilities and the paper's three forms of
+    generalization.
     """
     width, vocabulary = subject.layout.answer_width, len(subject.layout.vocabulary)
     support = torch.stack([_support(m.task, m.train, width, vocabulary) for m in subject.members])
@@ -202,9 +204,9 @@ def measure(subject: Subject, rows: Sequence[Row], *, detail: bool, digits: bool
 def measure_candidates(
     subject: Subject, rows: Sequence[Row], hypotheses: Sequence[Hypothesis]
 ) -> Iterator[Record]:
-    """Agreement with further hypotheses: what a model may compute where theory is silent, or beside what it says.
+    """Agreement with further hypotheses, where theory makes no prediction or besides it.
 
-    What is measured anyway is left out: truth, and what theory predicts of a member.
+    Truth and the predicted hypothesis are left out, as they are always measured.
     """
     for row in rows if hypotheses else ():
         of_truth = right_answers(subject, row.problems.pair, row.truth)
@@ -218,21 +220,21 @@ def measure_candidates(
 def agreement(
     subject: Subject, row: Row, hypotheses: Sequence[Hypothesis], of_truth: Tensor
 ) -> dict[Hypothesis, Tensor]:
-    """bool [M, N] for each hypothesis: where members answer as it does; `of_truth`: where they answer right."""
+    """bool [M, N] for each hypothesis: where members give its answer; `of_truth`: where they are right."""
     pair, found = row.problems.pair, dict[Hypothesis, Tensor]()
     for hypothesis in hypotheses:
         answers = subject.answers([hypothesis] * len(subject.members), pair)
-        # On short operands most hypotheses are truth itself, which then needs no pass of its own.
+        # On short operands most hypotheses equal truth, which needs no second pass.
         found[hypothesis] = of_truth if torch.equal(answers, row.truth) else right_answers(subject, pair, answers)
     return found
 
 
 def measure_steps(subject: Subject, rows: Sequence[Row]) -> Iterator[Record]:
-    """Intermediate steps apart: problems whose every raw sum, carry or answer digit is right, each given all that
-    stands before it.
+    """Intermediate steps separately: the number of problems in which all raw sums, all carries or all answer
+    digits are right.
 
-    Teacher forcing shows every token what truly stands before it. So a carry that is wrong is wrong although its
-    column's sum and the carry below were right: each step is measured by itself.
+    By teacher forcing, every token is predicted from the right tokens before it. So each kind of step is measured
+    by itself: a wrong carry is wrong although its column's sum and the carry below were right.
     """
     for row in rows:
         right = right_where(
@@ -244,7 +246,7 @@ def measure_steps(subject: Subject, rows: Sequence[Row]) -> Iterator[Record]:
 
 
 def measure_decoded(subject: Subject, rows: Sequence[Row]) -> Iterator[Record]:
-    """The counts of real decoding, against truth: exact match, and the ways to fail."""
+    """Counts of decoded answers against truth: exact match, and the kinds of failure."""
     for row in rows:
         answers = decode(subject, row.problems.pair)
         decoded = split_failures(answers, subject.layout, row.problems.pair, row.truth)
@@ -259,7 +261,7 @@ def measure_decoded(subject: Subject, rows: Sequence[Row]) -> Iterator[Record]:
 
 
 class Totals(NamedTuple):
-    """Scores of one member summed up over the problems."""
+    """Scores of one member, summed or averaged over the problems."""
 
     exact: int
     weak: int
@@ -271,7 +273,7 @@ class Totals(NamedTuple):
 
 
 def _score_all(subject: Subject, rows: Sequence[Row], support: Tensor) -> list[list[Totals]]:
-    """Of every answer of every row, in order: for each member."""
+    """For every answer of every row, in order: the totals of each member."""
     asked = [(*row.problems.pair, answers) for row in rows for answers in row.answers]
     a, b, c = (torch.cat(columns, 1) for columns in zip(*asked, strict=True))
     scores = score(subject, (a, b), c, support.to(c.device))
@@ -286,14 +288,14 @@ def _totals(scores: Scores) -> list[Totals]:
 
 
 def record_maker(member: Member) -> partial[Record]:
-    """Makes records about a member."""
+    """A function that makes records of a member."""
     return partial(
         Record, run=member.run, seed=member.seed, step=member.step, task=str(member.task), base=member.task.base
     )
 
 
 def row_makers(members: Sequence[Member], problems: Problems) -> list[partial[Record]]:
-    """Each makes records about a member and these problems."""
+    """For each member, a function that makes its records on these problems."""
     return [
         partial(
             record_maker(member),
@@ -320,7 +322,7 @@ def _counts(make: partial[Record], totals: Totals) -> Iterator[Record]:
 
 
 def _digits(make: partial[Record], totals: Totals) -> Iterator[Record]:
-    """Of the problems whose answer is written with a digit of that significance."""
+    """The accuracy of each digit, over the problems whose answer has it."""
     counts = islice(zip(totals.right, totals.present, strict=True), RECORDED_DIGITS)
     for position, (correct, total) in enumerate(counts, start=1):
         if total:
@@ -328,8 +330,8 @@ def _digits(make: partial[Record], totals: Totals) -> Iterator[Record]:
 
 
 def _outside(make: partial[Record], totals: Totals, support: Tensor) -> Iterator[Record]:
-    """Only where training showed some digits and not others is there something to be outside of; and only
-    with fixed widths does every problem show a digit at every position."""
+    """The probability outside the support, for positions where training shows some digits and not others. Only
+    with fixed widths does every problem have a digit at every position."""
     restricted = (~support.all(-1)).tolist()
     for position, value in enumerate(totals.outside, start=1):
         if restricted[position - 1]:
@@ -338,7 +340,8 @@ def _outside(make: partial[Record], totals: Totals, support: Tensor) -> Iterator
 
 @lru_cache(maxsize=256)
 def _support(task: Task, train: Domain, width: int, vocabulary: int) -> Tensor:
-    """[A, V] Which digits training shows at each answer position; all tokens where that is all or unknown."""
+    """[A, V] The digits that training shows at each answer position; all tokens where it shows all or is
+    unknown."""
     allowed = torch.ones(width, vocabulary, dtype=torch.bool)
     if not task.op.has_carries:
         return allowed

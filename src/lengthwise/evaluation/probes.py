@@ -1,25 +1,25 @@
-"""What the digits of a model's answers depend on, asked by drawing operand digits anew.
+"""Interventions: what the digits of a model's answers depend on, measured by replacing digits.
 
-**Dependence** is how often changing an operand digit changes an answer digit. It is measured here;
-`theory.dependence` has the exact shares of a hypothesis, and `records.analysis` puts the two side by side. Both
-operands have `length` uniformly random, independent digits, zeros included. For each digit j of a the same
-problems are decoded once more with that digit replaced by one of the base - 1 others, each as likely.
+**Dependence** is how often replacing an operand digit changes an answer digit. `theory.dependence` has the exact
+shares of a hypothesis, and `records.analysis` compares the two. Both operands have `length` uniformly random,
+independent digits, including zeros. For each digit j of a the same problems are decoded again with that digit
+replaced by one of the base - 1 others, all equally likely.
 
-**Dynamics** is how each answer digit is learned, measured here at every evaluation; `theory.carries` has the
-ceiling that a perfect adder reaches. For each answer digit i there are problems of the member's training domain
-(of its reserved pairs, where it has such) whose digits of columns i-1, i and i+1 are drawn anew, in both operands,
-uniformly and independently. A decision tree learns from half of them what the model writes at i, given
+**Dynamics** is how each answer digit is learned, measured at every evaluation; `theory.carries` has the ceiling
+that a perfect adder reaches. For each answer digit i there are problems of the member's training domain (held-out
+pairs, if it has any) whose digits of columns i-1, i and i+1 are replaced, in both operands, by uniformly random
+ones. A decision tree learns from half of them what the model writes at i, given
 
     x = (a_i + b_i) mod base   and   y = (a_{i-1} + b_{i-1}) div base,
 
-and R2 is how much of that digit's variance it explains on the other half. The digit is the model's own, from
-decoding, so this says how regular the model is, right or wrong, under a modulus too. Where a digit is the same
-on all of these problems, R2 has no meaning and there is no record.
+and R2 is the share of that digit's variance that it explains on the other half. The digit is the model's own, from
+decoding, so R2 measures how regular the model is, right or wrong, also with a modulus. Where a digit is the same
+in all of these problems, R2 is undefined and there is no record.
 
 **After a changed digit**: does a model find a carry in the operands, or read it off the answer digit that it has
-just written (`theory.hypotheses`, the local rule)? It reads the right answer to a sum, but for one digit, replaced
-such that the local rule says otherwise of the carry. The next digit is then the true one, or follows the local
-rule, or is neither.
+just written (`theory.hypotheses`, the local rule)? It reads the right answer to a sum in which one digit is
+replaced, such that the local rule gives the opposite carry. The next digit then is the true one, or follows the
+local rule, or neither.
 
 Shapes: M members, N problems, J = `length` digits of a, I answer digits, W operand digits, A answer digits.
 """
@@ -49,9 +49,9 @@ from lengthwise.tokens.counter import DRAWS_PER_PROBLEM, below
 from lengthwise.tokens.digits import resize
 
 AROUND = 3
-"""Columns that dynamics draws anew: that of the digit, one below and one above."""
+"""Columns that dynamics replaces: that of the digit, one below and one above."""
 FRESH = DRAWS_PER_PROBLEM - 2 * AROUND
-"""The first of the draws for these, which no sampler takes."""
+"""The first of the draws for these, which no sampler uses."""
 
 
 def measure_dependence(subject: Subject, drawing: Drawing, length: int) -> Iterator[Record]:
@@ -107,7 +107,7 @@ def dynamics_problems(drawing: Drawing, domains: Sequence[Domain], digits: int) 
 
 
 def measure_changed(subject: Subject, drawing: Drawing, domain: Domain) -> Iterator[Record]:
-    """Two records for each member: how often the next digit follows the local rule, and how often it is true."""
+    """Two records for each member: how often the next digit follows the local rule, and how often the truth."""
     a, b = drawing.operands(str(domain), drawing.indices(CHANGE_START))
     answers = subject.answers([TRUTH] * len(a), (a, b))
     changed = changed_answers(drawing, domain.length, a, b, answers)
@@ -120,22 +120,22 @@ def measure_changed(subject: Subject, drawing: Drawing, domain: Domain) -> Itera
 
 
 class Changed(NamedTuple):
-    """Answers [M, N, A] of which one digit is replaced, and what the next digit [M, N] is then."""
+    """Answers [M, N, A] with one digit replaced, and the next digit [M, N] by the local rule and in truth."""
 
     answers: Tensor
     column: Tensor
-    """[M, N]: the column, from 0, of the digit that is replaced."""
+    """[M, N]: the column, from 0, of the replaced digit."""
     local: Tensor
     """By the local rule."""
     true: Tensor
     possible: Tensor
-    """bool [M, N]: whether there is a column where a replaced digit changes what the local rule says."""
+    """bool [M, N]: whether there is a column where a replaced digit changes the carry of the local rule."""
 
 
 def changed_answers(drawing: Drawing, length: int, a: Tensor, b: Tensor, answers: Tensor) -> Changed:
-    """Any column but the top one of `length`, each alike. A carry leaves it, by the local rule, if its digits sum
-    to more than what is written: so a smaller digit makes one that was not there, a digit as large as the sum
-    takes one away."""
+    """Replace a digit in a random column below the top one of `length`. By the local rule a carry leaves a column
+    if its digits sum to more than the digit written: a digit below the sum adds a carry, one of at least the sum
+    removes it."""
     base, draws = drawing.base, drawing.draws(drawing.indices(CHANGE_START))
     sums, written = (a + b)[..., : length - 1].long(), answers[..., : length - 1].long()
     carries = sums > written
@@ -168,7 +168,7 @@ def next_digits(subject: Subject, problem: Pair, changed: Changed) -> Tensor:
 
 
 def _each_r2(a: Tensor, b: Tensor, written: Tensor, base: int) -> Iterator[tuple[int, float]]:
-    """The digits i from 1 on and their R2, of operands [I, N, W] and answers [I, N, A]."""
+    """Digits i, from 1, and their R2, for operands [I, N, W] and answers [I, N, A]."""
     sums = (a + b).cpu().numpy()
     answers = written.cpu().numpy()
     for i in range(len(sums)):
@@ -179,7 +179,7 @@ def _each_r2(a: Tensor, b: Tensor, written: Tensor, base: int) -> Iterator[tuple
 
 
 def out_of_sample_r2(features: npt.NDArray[np.int8], digits: npt.NDArray[np.int64]) -> float | None:
-    """R2 on the second half, of a tree that learned from the first; None where one half has a single digit."""
+    """R2 on the second half of a tree fitted to the first; None where one half has only one digit."""
     # Imported here: no other measurement needs it, and it takes a second.
     from sklearn.tree import DecisionTreeRegressor  # noqa: PLC0415
 

@@ -1,7 +1,7 @@
-"""Who is asked what: models and the way they read problems, test problems, and what hypotheses answer to these.
+"""Models with the way they read problems, test problems, and the answers of hypotheses to these.
 
-Test problems are a domain whole, a sample, or a user's own pairs; of a large domain the sample is of its reserved
-pairs. `reference_answers` is the twin, on digits, of what `theory.hypotheses` computes on integers.
+Test problems are a whole domain, a sample, or a user's own pairs; a sample of a large domain has only held-out
+pairs. `reference_answers` computes on digits what `theory.hypotheses` computes on integers.
 
 Shapes: M members, N problems, T tokens, W operand digits, A answer digits.
 """
@@ -37,21 +37,22 @@ Selection = Literal["enumerated", "sampled", "given"]
 CHUNK_TOKENS = {"cuda": 1 << 19, "cpu": 1 << 13}
 
 DEPENDENCE_START, CHAIN_START, PAIR_START, SET_START, CHANGE_START = (number << 40 for number in range(1, 6))
-"""Where the problems of each measurement begin in a member's evaluation stream; those of test domains do at 0."""
+"""Where the problems of each measurement begin in a member's evaluation stream; those of test domains begin at
+0."""
 
 X_DIGIT = 33
-"""The digit x of bases above this; in others it is a sign of multiplication."""
+"""The value of the digit x; in bases up to this x means multiplication."""
 
 
 class Model(Protocol):
-    """Ids in, logits out: all that exact match and decoding need of a model. A `GPT` is one, and `Single` makes
-    one of any module. A model of prompts and text is a `TextModel` instead."""
+    """A model from ids to logits, as exact match and decoding need it. A `GPT` is one, and `Single` turns any
+    module into one. A model of prompts and text is a `TextModel` instead."""
 
     training: bool
 
     def __call__(self, ids: Tensor, positions: Tensor, *, tail: int | None = None, cache: Any = None) -> Tensor:
-        """Logits [M, N, T, V] of ids [M, N, T], or of the last `tail` alone; with a cache, ids continue what it
-        has read."""
+        """Logits [M, N, T, V] of ids [M, N, T], or only of the last `tail`; with a cache, ids continue the tokens
+        read before."""
         ...
 
     def cache(self, batch: int, length: int) -> Any:
@@ -61,13 +62,13 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class Subject:
-    """A model, which is a stack of members, with the layout and the encoding that it reads problems with."""
+    """A model, which is a stack of members, with its layout and positional encoding."""
 
     model: Model
     layout: Layout
     encoding: Encoding
     members: "Sequence[Member]" = ()
-    """Whom records are about."""
+    """The runs that records are about."""
 
     def read(self, a: Tensor, b: Tensor, c: Tensor) -> tuple[Tokens, Tensor]:
         """Problems and answers [M, N, digits] as tokens, and the positions [M or 1, N or 1, T] of these."""
@@ -75,12 +76,12 @@ class Subject:
         return encoded.spread(), number_tokens(self.encoding, encoded.significance, encoded.number)
 
     def chunks(self, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
-        """Tensors [M, N, ...] of problems, as many problems at once as suits the device."""
+        """Tensors [M, N, ...] of problems, in chunks that suit the device."""
         size = max(1, CHUNK_TOKENS[tensors[0].device.type] // (self.layout.length * len(tensors[0])))
         yield from zip(*(tensor.split(size, dim=1) for tensor in tensors), strict=True)
 
     def answers(self, hypotheses: Sequence[Hypothesis], problem: Pair) -> Tensor:
-        """What each member's hypothesis says, as the layout has room for it: [M, N, A]."""
+        """The answers [M, N, A] of each member's hypothesis."""
         tasks = [member.task for member in self.members]
         return reference_answers(tasks, hypotheses, *problem, self.layout.answer_width)
 
@@ -95,9 +96,9 @@ class Member:
     train: Domain
     step: int = 0
     draws: int = 0
-    """Problems that training has drawn so far, the same one counted each time."""
+    """Number of problems that training has drawn so far, repeated ones included."""
     data: DataConfig = DataConfig()  # noqa: RUF009 (frozen)
-    """How it draws them."""
+    """How training draws problems."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +110,9 @@ class Problems:
     b: Tensor
     selection: Selection
     domain: Domain | None = None
-    """None where these are of no domain, as a user's own pairs."""
+    """None for problems of no domain, such as a user's own pairs."""
     held_out: bool = False
-    """Whether training's own split keeps them from it."""
+    """Whether they are the held-out tenth of a fixed set."""
 
     @property
     def pair(self) -> Pair:
@@ -120,7 +121,7 @@ class Problems:
 
 @dataclass(frozen=True)
 class Drawing:
-    """How many problems are drawn for each member, from its own stream, and how they are written."""
+    """How problems are drawn: the number for each member, from its own stream, and their width and base."""
 
     seeds: Sequence[int]
     width: int
@@ -137,20 +138,20 @@ class Drawing:
         return Draws(keys.unsqueeze(-1), indices.expand(len(keys), -1))
 
     def operands(self, domain: str, indices: Tensor) -> Pair:
-        """[M, len(indices), W] of a domain."""
+        """Operands [M, len(indices), W] of a domain."""
         return self.sample([Domain.parse(domain, self.base)] * len(self.seeds), indices)
 
     def sample(
         self, domains: Sequence[Domain], indices: Tensor, *, side: str | None = None, mode: str = "uniform"
     ) -> Pair:
-        """[M, len(indices), W] of each member's own domain, as `Sampler` draws them."""
+        """Operands [M, len(indices), W] of each member's own domain, as `Sampler` draws them."""
         streams = [Stream(seed, domain) for seed, domain in zip(self.seeds, domains, strict=True)]
         sampler = Sampler(streams, self.width, mode=mode, side=side, stream="evaluation", device=self.device)
         return sampler(indices)
 
 
 def test_problems(domain: Domain, drawing: Drawing, *, whole: int = WHOLE_LIMIT) -> Problems:
-    """Each member has problems of its own, unless the domain has `whole` or fewer."""
+    """The test problems of a domain: all of them if it has at most `whole`, else a sample for each member."""
     if len(domain.parts) == 1 and domain.size <= whole:
         a, b = (resize(digits, drawing.width).to(drawing.device) for digits in enumerate_pairs(domain.parts[0]))
         shape = (len(drawing.seeds), -1, -1)
@@ -172,7 +173,7 @@ def given_problems(path: Path, task: Task, members: int, width: int, device: tor
 
 
 def read_pairs(path: Path, task: Task) -> list[tuple[int, int]]:
-    """A problem a line; empty lines and what follows # are passed over."""
+    """The problems in a file, one per line; empty lines and text after # are ignored."""
     try:
         lines = [line.partition("#")[0] for line in read_file(path).decode().splitlines()]
     except (OSError, UnicodeDecodeError) as error:
@@ -184,13 +185,13 @@ def read_pairs(path: Path, task: Task) -> list[tuple[int, int]]:
         except InputError as error:
             raise InputError(f"line {number} of {path}: {error}") from None
     if not pairs:
-        raise InputError(f"{path} holds no pairs (two numbers a line)")
+        raise InputError(f"{path} contains no problems (two numbers per line)")
     return pairs
 
 
 def read_problem(text: str, task: Task) -> tuple[int, int]:
-    """Two numbers with the task's sign, a comma or a space between them; an answer after =, as files of
-    `lengthwise data` and the paper's have it, must be right, in natural order or reversed.
+    """The operands in a text: two numbers with the task's sign, a comma or a space between them. An answer after
+    =, as in files of `lengthwise data` and of the paper, must be right, in natural order or reversed.
 
     >>> read_problem("12 + 345", Task.parse("add")), read_problem("12x3", Task.parse("mul"))
     ((12, 345), (12, 3))
@@ -209,21 +210,21 @@ def read_problem(text: str, task: Task) -> tuple[int, int]:
     if max(len(match[1]), len(match[3]), len(match[4] or "") // 2) > MAX_LENGTH:
         raise InputError(f"problem {asked!r} has a number of more than {MAX_LENGTH:,} digits")
     if match[2] not in own and match[2] != "," and not match[2].isspace():
-        raise InputError(f"problem {asked!r} has another sign than the task's {task.symbol!r}")
+        raise InputError(f"problem {asked!r} does not have the task's sign {task.symbol!r}")
     try:
         given = [match[4], match[4][::-1]] if match[4] else []
         a, b, *answers = (int(text, task.base) for text in (match[1], match[3], *given))
     except ValueError:
         raise InputError(f"problem {asked!r} contains digits that are not valid in base {task.base}") from None
     if answers and task(a, b) not in answers:
-        raise InputError(f"problem {asked!r} has another answer than {task} gives")
+        raise InputError(f"problem {asked!r} has a wrong answer for {task}")
     return a, b
 
 
 def reference_answers(
     tasks: Sequence[Task], hypotheses: Sequence[Hypothesis], a: Tensor, b: Tensor, width: int
 ) -> Tensor:
-    """Each member's hypothesis on its operands [M, N, W]: answers [M, N, A]."""
+    """The answers [M, N, A] of each member's hypothesis to its operands [M, N, W]."""
     members = zip(tasks, hypotheses, a.split(1), b.split(1), strict=True)
     return torch.cat([_answer(task, hypothesis, x, y, width) for task, hypothesis, x, y in members])
 
@@ -245,4 +246,4 @@ OPERANDS: dict[str, Callable[[Tensor, Tensor, int, int], Pair]] = {
     "leading": lambda a, b, size, base: leading(a, b, size),
     "folded": lambda a, b, size, base: (fold(a, size, base), fold(b, size, base)),
 }
-"""What hypotheses that do the task on other operands make of (a, b), from their size and the base."""
+"""For hypotheses that apply the task to other operands: these, from (a, b), the hypothesis's size and the base."""

@@ -1,4 +1,4 @@
-"""How much of what is tested training has met: expected shares, from how training draws its problems.
+"""The expected share of test problems that training has drawn, computed from how it draws them.
 
 Shapes: N problems, W operand digits, P phases of training.
 """
@@ -18,17 +18,18 @@ from lengthwise.tokens.reserve import into_test, is_reserved, low_digits, reserv
 from lengthwise.tokens.sampling import enumerate_pairs, part_shares
 
 PAIRS_AT_ONCE = 1 << 13
-"""Pairs whose chances in every phase of training are there at a time."""
+"""Pairs whose probabilities in every phase of training are computed together."""
 
 CURRICULUM_STEPS = 16
-"""In how many steps a falling share of zeros is followed."""
+"""Number of phases that approximate the falling share of zeros."""
 
 
 def seen_share(member: Member, domain: Domain) -> float:
-    """The share of a domain's sampled problems that training is expected to have met; none where it reserves."""
+    """The expected share of a domain's sampled problems that training has drawn; 0 for parts with held-out
+    pairs."""
     shares = zip(domain.weights, domain.parts, strict=True)
     return sum(
-        # What reserves nothing is small.
+        # Parts without reserved pairs are small enough to enumerate.
         float(weight) * seen_share_of_pairs(member, *enumerate_pairs(part))
         for weight, part in shares
         if not reserves(part)
@@ -36,24 +37,25 @@ def seen_share(member: Member, domain: Domain) -> float:
 
 
 def seen_share_of_pairs(member: Member, a: Tensor, b: Tensor) -> float:
-    """The same of given pairs [N, W], whichever they are."""
+    """The expected share of given pairs [N, W] that training has drawn."""
     return chance_seen(member, a, b).mean().item()
 
 
 def chance_seen(member: Member, a: Tensor, b: Tensor) -> Tensor:
-    """How likely training has met each pair: float64 [N]; reserved ones it never meets, nor those outside."""
+    """The probability that training has drawn each pair: float64 [N]; 0 for reserved pairs and outside the
+    domain."""
     a, b = a.cpu(), b.cpu()
     if member.data.samples is not None:
         return _met_in_fixed_set(member, a, b)
     draws, shares = _phases(member)
     pieces = zip(a.split(PAIRS_AT_ONCE), b.split(PAIRS_AT_ONCE), strict=True)
-    # A pair that is the only one of its part has chance 1, whose logarithm is minus infinity.
+    # The only pair of a part has probability 1: log1p(-1) is minus infinity, and the result is right.
     unmet = [(draws * torch.log1p(-_chance(member, x, y, shares))).sum(0) for x, y in pieces]
     return 1 - torch.cat(unmet).exp()
 
 
 def _phases(member: Member) -> tuple[Tensor, Tensor]:
-    """Stretches of training [P, 1]: how many problems were drawn, and the share of free digits set to zero."""
+    """Phases of training [P, 1]: the number of problems drawn, and the share of free digits set to zero."""
     sparse, done = member.data.sparse_digits, 0
     phases: list[tuple[int, float]] = []
     if sparse is not None:
@@ -67,7 +69,8 @@ def _phases(member: Member) -> tuple[Tensor, Tensor]:
 
 
 def _chance(member: Member, a: Tensor, b: Tensor, shares: Tensor) -> Tensor:
-    """How likely one draw is each pair [P, N], with free digits set to zero with probability `shares` [P, 1]."""
+    """The probability that one draw is each pair [P, N], if free digits are set to zero with probability `shares`
+    [P, 1]."""
     base, data = member.train.base, member.data
     reserved = is_reserved(a, b, base)
     others = base ** low_digits(base) - 1
@@ -82,7 +85,7 @@ def _chance(member: Member, a: Tensor, b: Tensor, shares: Tensor) -> Tensor:
 
 
 def _drawn(part: Part, data: DataConfig, shares: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    """How likely a part's sampling gives each pair [P, N], before any is moved out of the reserve."""
+    """The probability that sampling from a part gives each pair [P, N], before reserved pairs are replaced."""
     chance = torch.zeros(len(shares), len(a), dtype=torch.float64)
     if not _within(part, a, b).any():
         return chance
@@ -102,12 +105,12 @@ def _drawn_by_chain(part: Part, a: Tensor, b: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Case:
-    """One way in which sampling may choose lengths and top digits; all digits are then independent."""
+    """One choice of lengths and top digits by the sampler; all digits are then independent."""
 
     probability: float
     lengths: tuple[int, int]
     leads: tuple[range, range]
-    """Top digits, each as likely."""
+    """Possible top digits, equally likely."""
     may_be_zero: tuple[bool, bool]
     """Whether the curriculum may set the top digit to zero."""
 
@@ -137,7 +140,7 @@ def _cases(part: Part, mode: str, sparse_leads: bool) -> Iterator[Case]:
 
 
 def _number_chance(case: Case, operand: int, digits: Tensor, base: int, shares: Tensor) -> Tensor:
-    """How likely an operand has these digits [N, W]: [P, N]."""
+    """The probability that an operand has these digits [N, W]: [P, N]."""
     length, leads = case.lengths[operand], case.leads[operand]
     below, top = digits[:, : length - 1], digits[:, length - 1]
     zeros = (below == 0).sum(-1)
@@ -149,10 +152,11 @@ def _number_chance(case: Case, operand: int, digits: Tensor, base: int, shares: 
 
 
 def _met_in_fixed_set(member: Member, a: Tensor, b: Tensor) -> Tensor:
-    """Of a fixed set nine tenths are trained on, each as likely as the others to be drawn.
+    """The probability that training on a fixed set has drawn each pair: nine tenths of the set are for training,
+    all equally likely.
 
-    A part gives its share of what was asked for, or all it has. It holds no reserved pair, so that each of the
-    others comes up more often.
+    A part contributes its share of the set, or all its pairs. It has no reserved pairs, so that each of the others
+    is more likely.
     """
     samples, train = member.data.samples, member.train
     assert samples is not None
@@ -167,7 +171,7 @@ def _met_in_fixed_set(member: Member, a: Tensor, b: Tensor) -> Tensor:
 
 
 def _within(part: Part, a: Tensor, b: Tensor) -> Tensor:
-    """Which pairs [N] belong to a part, judged by their digits from its top one on."""
+    """Which pairs [N] belong to a part, by their digits from the part's top position up."""
     if a.shape[-1] < part.length:
         return torch.zeros(len(a), dtype=torch.bool, device=a.device)
     (a_digits, b_digits), (a_lowest, b_lowest) = part.lengths, part.lowest_leads

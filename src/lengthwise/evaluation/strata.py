@@ -1,9 +1,9 @@
-"""Exact match on problems of one kind each: by longest carry chain, by both operand lengths, on special sets.
+"""Exact match by kind of problem: by longest carry chain, by both operand lengths, and on special sets.
 
-Everything here is scored by teacher forcing, after training. A chain is what `theory.carries` says: a column
-whose digits sum to the base or more, and the columns right above it that sum to base - 1. The special sets are
-sums with one short operand, with a carry through the whole number, with carries at every other digit, of operands
-that repeat one digit, that have a run of zeros, or hardly anything but zeros:
+Everything here is scored by teacher forcing, after training. A carry chain is a column whose digits sum to the
+base or more, and the columns directly above it that sum to base - 1 (`theory.carries`). The special sets are sums
+with one short operand, with a carry through the whole number, with carries at every other digit, and of operands
+that repeat one digit, have a run of zeros, or are mostly zeros:
 
 >>> from lengthwise.tokens.digits import to_ints
 >>> drawing = Drawing(seeds=[0], width=5, base=10, count=3, device=torch.device("cpu"))
@@ -43,12 +43,12 @@ from lengthwise.tokens.counter import DRAWS_PER_PROBLEM, below
 from lengthwise.tokens.digits import from_ints, resize
 
 PAIR_LENGTHS = 30
-"""Lengths of an operand that a grid has at most."""
+"""Most lengths of an operand in the grid of pairs."""
 
 SHORT = 10
 """In the set `lopsided` one operand has at most a tenth of the other's digits."""
 SPARSE = 10
-"""In the set `sparse` a digit below the top one is other than zero once in so many."""
+"""In the set `sparse` one in ten digits below the top one is not zero."""
 
 
 @dataclass(frozen=True)
@@ -57,17 +57,17 @@ class Strata:
 
     problems: Problems
     kind: Tensor
-    """int64 [M or 1, N]: which of the strata each problem belongs to."""
+    """int64 [M or 1, N]: the stratum of each problem."""
     strata: Sequence[tuple[str, str]]
-    """What a record calls problems of one kind: domain and metric."""
+    """The domain and metric of each stratum in records."""
     predicted: Sequence[Hypothesis | None]
-    """What theory says of each member."""
+    """The predicted hypothesis of each member."""
     further: Sequence[Hypothesis] = ()
-    """What answers are compared with besides truth and that."""
+    """Hypotheses that answers are compared with besides truth and the predicted one."""
 
 
 def measure_strata(subject: Subject, several: Sequence[Strata]) -> Iterator[Record]:
-    """A record for each member, stratum that occurs, and reference: truth, what theory predicts if that differs,
+    """A record for each member, stratum that occurs, and reference: truth, the predicted hypothesis if it differs,
     and further ones."""
     for strata in several:
         problems = strata.problems
@@ -75,7 +75,7 @@ def measure_strata(subject: Subject, several: Sequence[Strata]) -> Iterator[Reco
         right = [right_answers(subject, problems.pair, answers) for answers in row.answers]
         further = agreement(subject, row, strata.further, of_truth=right[0])
         for k, member in enumerate(subject.members):
-            # A member that theory says computes truth has truth for both.
+            # If theory predicts truth for a member, both keys are the same.
             compared = {
                 **{str(hypothesis): matches[k] for hypothesis, matches in further.items()},
                 str(TRUTH): right[0][k],
@@ -88,7 +88,7 @@ def measure_strata(subject: Subject, several: Sequence[Strata]) -> Iterator[Reco
 def _counts(
     make: partial[Record], strata: Strata, k: int, compared: Mapping[str, Tensor], seen: Tensor
 ) -> Iterator[Record]:
-    """Of member k, whose answers match [N] what they are compared with."""
+    """The records of member k, from the masks [N] of answers that match each reference."""
     kind, number = strata.kind.expand(len(strata.problems.a), -1)[k], len(strata.strata)
     totals, shares = torch.bincount(kind, minlength=number).tolist(), torch.bincount(kind, seen, number).tolist()
     for reference, matches in compared.items():
@@ -111,15 +111,15 @@ def _counts(
 def chain_strata(rows: Sequence[Row], drawing: Drawing, further: Sequence[Hypothesis] = ()) -> list[Strata]:
     """The domains of rows by longest carry chain.
 
-    A domain that is there whole, too long for the sampler or of parts such as 40x2 is taken as it is. Of others
-    there are as many problems of every chain that occurs, as uniform ones hardly ever have a long one.
+    A domain that is enumerated, too long for the sampler, or has parts such as 40x2, keeps its problems. From
+    others equally many problems are drawn for every chain that occurs, as uniform ones rarely have a long one.
     """
     drawn = _with_every_chain([row.problems for row in rows if _is_drawn(row.problems)], drawing)
     return [_by_chain(drawn.get(row.problems.name, row.problems), row.hypotheses, further) for row in rows]
 
 
 def _with_every_chain(asked: Sequence[Problems], drawing: Drawing) -> dict[str, Problems]:
-    """By name. One sampler for all domains: most of its work is a table for the longest."""
+    """The problems by name, from one sampler for all domains: most of its work is a table for the longest."""
     if not asked:
         return {}
     domains = [_domain(problems) for problems in asked for _ in drawing.seeds]
@@ -151,8 +151,8 @@ def _by_chain(problems: Problems, predicted: Sequence[Hypothesis], further: Sequ
 
 
 def pair_strata(drawing: Drawing) -> Strata:
-    """Problems for every pair of operand lengths up to the width, the shortest first: these then share a pass
-    with others of about their length."""
+    """Problems for every pair of operand lengths up to the width, sorted by length, so that problems of similar
+    length share a pass."""
     lengths = pair_lengths(drawing.width)
     pairs = [(n, m) for n in lengths for m in lengths]
     order = sorted(range(len(pairs)), key=lambda i: (max(pairs[i]), sum(pairs[i])))
@@ -163,7 +163,8 @@ def pair_strata(drawing: Drawing) -> Strata:
 
 
 def pair_lengths(width: int) -> list[int]:
-    """All up to 30; above that 1, 2, the multiples of one number and the width itself, at most 30 in all.
+    """All lengths up to 30; for larger widths 1, 2, multiples of one number and the width itself, at most 30 in
+    all.
 
     >>> pair_lengths(100)
     [1, 2, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64, 68, 72, 76, 80, 84, 88, 92, 96, 100]
@@ -175,7 +176,7 @@ def pair_lengths(width: int) -> list[int]:
 
 
 def _pair_grid(lengths: Sequence[int], drawing: Drawing) -> Pair:
-    """Operands [M, pairs of lengths, problems of each, W]: each pair has problems of its own."""
+    """Operands [M, pairs of lengths, problems of each, W]: each pair has its own problems."""
     side, count = len(lengths), drawing.count
     indices = torch.arange(PAIR_START, PAIR_START + side * side * count, device=drawing.device)
     indices = indices.view(side, side, count)
@@ -193,7 +194,7 @@ def _pair_grid(lengths: Sequence[int], drawing: Drawing) -> Pair:
 
 
 def lopsided(drawing: Drawing, length: int) -> Problems:
-    """One operand has all digits, the other 1 to a tenth as many, each number as likely; they take turns."""
+    """One operand has all digits, the other between 1 and a tenth as many, all equally likely; they alternate."""
     indices = drawing.indices(SET_START)
     long, _ = drawing.operands(f"B{length}", indices)
     _, short = drawing.operands(f"B1..{max(1, length // SHORT)}", indices)
@@ -203,7 +204,7 @@ def lopsided(drawing: Drawing, length: int) -> Problems:
 
 
 def carry(drawing: Drawing, length: int) -> Problems:
-    """99..9 + 1, 1 + 99..9, then any pairs whose lowest digits make a carry that all others hand on."""
+    """99..9 + 1, 1 + 99..9, then random pairs whose lowest digits make a carry that all other columns pass on."""
     base, draws = drawing.base, drawing.draws(drawing.indices(SET_START))
     low = _choice(free_columns(base)[MAKE], draws(0))
     above = below(draws.several(1, length - 1), base).movedim(0, -1)
@@ -216,8 +217,8 @@ def carry(drawing: Drawing, length: int) -> Problems:
 
 
 def alternating(drawing: Drawing, length: int) -> Problems:
-    """Both operands repeat two digits, such that from the top down columns make a carry and stop one by turns:
-    9090 + 9090, 909 + 909. Where there are no more than were asked for, all of these."""
+    """Both operands repeat two digits, such that from the top down columns alternately make and stop a carry:
+    9090 + 9090, 909 + 909. All of these, or a sample where there are more than requested."""
     stopping, making, _ = free_columns(drawing.base)
     (make, stop), selection = _combinations(drawing, making, stopping[:1] if length == 1 else stopping)
     from_top = torch.arange(length, device=drawing.device).flip(0)
@@ -226,7 +227,8 @@ def alternating(drawing: Drawing, length: int) -> Problems:
 
 
 def repeated(drawing: Drawing, length: int) -> Problems:
-    """Each operand repeats one digit: 7777 + 4444. Where there are no more than were asked for, all of these."""
+    """Each operand repeats one digit: 7777 + 4444. All of these, or a sample where there are more than
+    requested."""
     digits = range(1, drawing.base)
     (chosen,), selection = _combinations(drawing, [*product(digits, digits)])
     a, b = resize(chosen.to(torch.int8).expand(-1, -1, -1, length), drawing.width)
@@ -234,7 +236,7 @@ def repeated(drawing: Drawing, length: int) -> Problems:
 
 
 def zeros(drawing: Drawing, length: int) -> Problems:
-    """Random digits but for a run of zeros in both operands: half of the columns below the top one, anywhere."""
+    """Random digits with a run of zeros in both operands, half of the columns below the top one, anywhere."""
     indices = drawing.indices(SET_START)
     run = (length - 1) // 2
     first = below(drawing.draws(indices)(DRAWS_PER_PROBLEM - 1), length - run).unsqueeze(-1)
@@ -253,25 +255,26 @@ def sparse(drawing: Drawing, length: int) -> Problems:
 
 
 def _zeroed(name: str, drawing: Drawing, length: int, *zero: Tensor) -> Problems:
-    """Problems of B_n with zeros where these masks [M, N, W] say, one for both operands or one each."""
+    """Problems of B_n with zeros where the masks [M, N, W] hold, one mask for both operands or one each."""
     operands = drawing.operands(f"B{length}", drawing.indices(SET_START))
     a, b = (digits.masked_fill(mask, 0) for digits, mask in zip(operands, (zero[0], zero[-1]), strict=True))
     return Problems(f"D{length}:{name}", a, b, "sampled")
 
 
 SETS = {draw.__name__: draw for draw in (lopsided, carry, alternating, repeated, zeros, sparse)}
-"""By the names that the evaluation config has for them."""
+"""The special sets by their names in the evaluation config."""
 
 
 def set_strata(name: str, drawing: Drawing, length: int) -> Strata:
-    """A set as one stratum, of a domain called `D100:carry`, which is none of the grammar."""
+    """A special set as one stratum. Its domain has a name such as `D100:carry`, which `Domain.parse` refuses."""
     problems = SETS[name](drawing, length)
     kind = torch.zeros(1, problems.a.shape[1], dtype=torch.int64, device=drawing.device)
     return Strata(problems, kind, [(problems.name, "exact")], [None] * len(drawing.seeds))
 
 
 def _combinations(drawing: Drawing, *choices: Sequence[tuple[int, int]]) -> tuple[list[Tensor], Selection]:
-    """A pair of digits [2, M, N, 1] of each list, in every combination; drawn where these are more than asked."""
+    """A pair of digits [2, M, N, 1] from each list, in every combination, or a sample where there are more than
+    requested."""
     combined = [*product(*choices)]
     if len(combined) > drawing.count:
         draws = drawing.draws(drawing.indices(SET_START))
@@ -281,5 +284,5 @@ def _combinations(drawing: Drawing, *choices: Sequence[tuple[int, int]]) -> tupl
 
 
 def _choice(pairs: Sequence[tuple[int, int]], draws: Tensor) -> Tensor:
-    """Pairs of digits [2, M, N, 1], each as likely."""
+    """Pairs of digits [2, M, N, 1], all equally likely."""
     return torch.tensor(pairs, device=draws.device)[below(draws, len(pairs))].movedim(-1, 0).unsqueeze(-1)

@@ -1,4 +1,4 @@
-"""Models that answer in text: problems as prompts, answers read back, records, and which function they follow.
+"""Text models: problems as prompts, answers read from text, records, and the function that answers follow.
 
 >>> prompts = Prompts(Task.parse("add"), "spaced", examples=[(1, 2)])
 >>> prompts(34, 5)
@@ -40,21 +40,21 @@ TEMPLATES = {
     "spaced": ("{a} {symbol} {b} = ", "({a} {symbol} {b}) mod {modulus} = "),
     "question": ("Q: What is {a} {symbol} {b}?\nA: ", "Q: What is ({a} {symbol} {b}) mod {modulus}?\nA: "),
 }
-"""Of tasks without and with a modulus."""
+"""Prompt templates for tasks without and with a modulus."""
 
 
 class TextModel(Protocol):
-    """Prompts in, text out. A model of ids and logits is a `Subject` instead."""
+    """A model from prompts to text. A model of ids and logits is a `Subject` instead."""
 
     def __call__(self, prompts: Sequence[str], digits: int) -> list[str]:
-        """What the model writes after each prompt, with room for a number of so many digits."""
+        """What the model writes after each prompt, long enough for a number of this many digits."""
         ...
 
 
 @dataclass(frozen=True)
 class Prompts:
-    """Writes problems as prompts: a template's name or the template itself, after examples with their answers.
-    `{a:0>10}` pads a to ten digits; `reverse` writes and reads answers from the lowest digit on."""
+    """Writes problems as prompts, by a template or its name, after examples with their answers. `{a:0>10}` pads a
+    to ten digits; `reverse` writes and reads answers with the lowest digit first."""
 
     task: Task
     template: str = "equation"
@@ -74,7 +74,7 @@ class Prompts:
 
     def __call__(self, a: int, b: int) -> str:
         before = [f"{self._problem(x, y)}{self._answer(x, y)}\n" for x, y in self.examples]
-        # Tokenizers of language models have a blank in front of a word, not after the one before.
+        # In most tokenizers a space belongs to the word after it, so a prompt must not end in one.
         return "".join(before) + self._problem(a, b).rstrip(" ")
 
     def read(self, text: str) -> int | None:
@@ -102,7 +102,7 @@ def read_number(text: str, base: int, *, reverse: bool = False) -> int | None:
 
 @dataclass(frozen=True)
 class Answered:
-    """Problems of a domain, in base `base`, and what a model answered, which need not be a number."""
+    """Problems of a domain, in base `base`, and a model's answers, which need not be numbers."""
 
     problems: Problems
     answers: Sequence[int | Malformed | None]
@@ -113,13 +113,13 @@ class Answered:
         return _pairs(self.problems.pair, self.base)
 
     def matches(self, hypothesis: Hypothesis, task: Task) -> list[bool]:
-        """Where the model answers as the hypothesis does."""
+        """Whether each answer equals that of the hypothesis."""
         pairs = zip(self.pairs, self.answers, strict=True)
         return [hypothesis(task, a, b) == answer for (a, b), answer in pairs]
 
 
 def examples(spec: RunSpec, count: int) -> list[tuple[int, int]]:
-    """Problems to show before the one asked, from the training side of the training domain: none is for tests."""
+    """Problems to show as examples, from the training domain without held-out pairs."""
     if not 0 <= count <= MOST_EXAMPLES:
         raise InputError(f"shots is {count} (must be 0 to {MOST_EXAMPLES})")
     sampler = Sampler([Stream(spec.seed, spec.train)], spec.train.length, side="train")
@@ -129,7 +129,7 @@ def examples(spec: RunSpec, count: int) -> list[tuple[int, int]]:
 def ask(
     model: TextModel, spec: RunSpec, prompts: Prompts, problems: int = 1000, watch: Watch = unwatched
 ) -> list[Answered]:
-    """Answers to test problems of every domain that verdicts on this question need."""
+    """Answers to test problems of every domain that verdicts need."""
     domains, base = spec.measured_domains(), spec.task.base
     width = max(domain.length for domain in domains)
     drawing, digits = Drawing([spec.seed], width, base, problems, CPU), spec.task.answer_digits(width)
@@ -145,8 +145,8 @@ def ask(
 def text_records(
     spec: RunSpec, name: str, found: Iterable[Answered], *, reverse: bool = False
 ) -> Iterator[Record]:
-    """Exact match as everywhere. An answer that is greedily decoded equals a reference exactly if teacher forcing
-    would find it, so these counts stand in both modes."""
+    """Records of exact match. A greedily decoded answer equals a reference exactly if teacher forcing finds it, so
+    these counts hold for both modes."""
     member, task = Member(name, spec.seed, spec.task, spec.train), spec.task
     for answered in found:
         (make,) = row_makers([member], answered.problems)
@@ -166,7 +166,7 @@ def text_records(
 
 
 def _way(truth: int, answer: int | Malformed | None, base: int, reverse: bool) -> str:
-    """In which way an answer is right or wrong, as records of decoded answers have it."""
+    """Whether an answer is right, or how it is wrong, as a metric of decoded answers."""
     if not isinstance(answer, int):
         return "malformed"
     right, written = in_base(truth, base), in_base(answer, base)
@@ -180,7 +180,7 @@ def _way(truth: int, answer: int | Malformed | None, base: int, reverse: bool) -
 
 
 class Found(NamedTuple):
-    """The function that answers to some problems follow most often; of equals the one that is listed first."""
+    """The function that agrees with most answers to some problems; of several, the first candidate."""
 
     where: str
     total: int
@@ -191,7 +191,7 @@ class Found(NamedTuple):
 
 
 def candidates(task: Task, longest: int) -> list[Hypothesis]:
-    """Truth, then the task on the last digits, through windows, on the first digits and on folded ones."""
+    """The hypotheses to search: truth, then truncated, windowed, leading and folded ones of all sizes."""
     kinds = ["truncated", "windowed", "leading", "folded"]
     if not task.op.has_carries:
         kinds.remove("windowed")
@@ -199,7 +199,7 @@ def candidates(task: Task, longest: int) -> list[Hypothesis]:
 
 
 def find_functions(task: Task, found: Sequence[Answered]) -> list[Found]:
-    """The function by test domain, for sums by longest carry chain, and of all answers together."""
+    """The closest function by test domain, for sums also by longest carry chain, and for all answers together."""
     names = candidates(task, max(answered.problems.a.shape[-1] for answered in found))
     matches = torch.tensor([[match for one in found for match in one.matches(name, task)] for name in names])
     malformed = torch.tensor([not isinstance(answer, int) for one in found for answer in one.answers])

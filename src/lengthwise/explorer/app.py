@@ -1,6 +1,6 @@
-"""The server: a page, a JSON API for its three parts, and what guards them.
+"""The server: the page, a JSON API for its three parts, and how requests are refused.
 
-Whatever takes long to import is imported by the requests that need it, so that the server starts at once.
+Modules that take long to import are imported by the requests that need them, so that the server starts at once.
 """
 
 import asyncio
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parent / "page"
 SHOWN = 40
-"""Characters of a parameter that a refusal repeats."""
+"""Most characters of a parameter that an error message repeats."""
 
 DESCRIPTION = """\
-Predictions, trained models and run folders of lengthwise. All requests are GET. A request that is refused gets
-a 4xx status and says why: {"error", "field"}."""
+Predictions, trained models and run folders of lengthwise. All requests are GET. A refused request gets a 4xx
+status and says why: {"error", "field"}."""
 
 NoParameters = Annotated[queries.Query, Query()]
 Reply = dict[str, Any]
@@ -51,7 +51,7 @@ def create_app(roots: Sequence[Path], host: str = "127.0.0.1") -> FastAPI:
     app = FastAPI(
         title="lengthwise explore",
         description=DESCRIPTION,
-        # The usual pages of documentation load scripts from elsewhere.
+        # FastAPI's own documentation pages load scripts from other sites.
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
@@ -72,7 +72,7 @@ def predict_routes(workers: Workers) -> APIRouter:
 
     @router.get("/api/choices")
     def choices(query: NoParameters) -> Reply:
-        """The {"operations"}, {"encodings"} and {"layouts"} there are, those of installed packages included."""
+        """All {"operations"}, {"encodings"} and {"layouts"}, including those of installed packages."""
         from lengthwise.arithmetic import OPERATIONS
         from lengthwise.theory.encodings import ENCODING_FACTS, LAYOUT_FACTS
 
@@ -81,25 +81,25 @@ def predict_routes(workers: Workers) -> APIRouter:
 
     @router.get("/api/check")
     async def check(request: Request, query: Annotated[queries.CheckQuery, Query()]) -> Reply:
-        """Whether the other two would accept this, for a form that is being filled in. Never refuses:
-        {"problem"} is null, or says {"error", "field"}."""
+        """Checks the parameters of /api/explain and /api/predict, for a form that is being filled in. It never
+        refuses: {"problem"} is null or has {"error", "field"}."""
         return await while_connected(request, workers.call("check", **query.model_dump()))
 
     @router.get("/api/explain")
     async def explain(request: Request, query: Annotated[queries.ExplainQuery, Query()]) -> Reply:
-        """Which function a model will learn on longer operands, as {"hypothesis", "headline", "formula"}, why, by
-        {"rule", "within_theorem", "generalizes"}, whether trained models do so, {"evidence"} and in words
-        {"measured", "measured_words"}, and {"example"}: of operands a and b, or drawn, its numbers text in the
-        task's base."""
+        """The function that a model will compute on longer operands, {"hypothesis", "headline", "formula"}; why,
+        {"rule", "within_theorem", "generalizes"}; whether trained models do, {"evidence"} and in words
+        {"measured", "measured_words"}; and an {"example"}, of operands a and b or drawn at random, whose numbers
+        are text in the task's base."""
         return await while_connected(request, workers.call("explain", **query.model_dump()))
 
     @router.get("/api/predict")
     async def predict(request: Request, query: Annotated[queries.PredictQuery, Query()]) -> Reply:
-        """The predicted accuracy on each test domain; without `test`, on lengths 1 to five above the trained ones.
+        """The predicted accuracy on each test domain; without `test`, on lengths up to five digits above training.
 
-        Rows are as `lengthwise predict --json` prints them; {"shown"} has as many digits as keep a percentage from
-        a false 0 or 100, {"errors"} is the share of wrong answers, {"measured"} is the evidence in words, and
-        {"functions"} says what each function is.
+        Rows are as `lengthwise predict --json` prints them. {"shown"} is a percentage with enough digits not to be
+        rounded to 0 or 100, {"errors"} the share of wrong answers, {"measured"} the evidence in words, and
+        {"functions"} a description of each function.
         """
         return await while_connected(request, workers.call("predict", **query.model_dump()))
 
@@ -115,7 +115,7 @@ def ask_routes(catalogue: Catalogue) -> APIRouter:
     router, loaded, queue = APIRouter(tags=["ask"]), Models(), Queue()
 
     async def queued(query: Annotated[queries.AskQuery, Query()]) -> AsyncIterator[QueuedProblem]:
-        """A problem with its place in the queue, kept until the reply is sent."""
+        """A problem and its place in the queue, which it keeps until the reply is sent."""
         run = await loaded.get(await run_in_threadpool(catalogue.model, query.model))
         from lengthwise.explorer.ask import read_problem
 
@@ -132,9 +132,9 @@ def ask_routes(catalogue: Catalogue) -> APIRouter:
 
     @router.get("/api/ask", response_class=StreamingResponse)
     async def ask(question: Annotated[QueuedProblem, asked]) -> StreamingResponse:
-        """The answer as it is written, a line of JSON each: first {"problem"}, with a {"note"} where its lengths
-        are unlike those of training, then {"waiting"} every second while other questions are before it, {"token"}
-        for each token with its probability, and last {"answer"}, or {"error"} where it takes too long."""
+        """The answer as it is written, in lines of JSON: first {"problem"}, with a {"note"} where its lengths
+        differ from those of training; {"waiting"} every second while other questions come first; {"token"} for
+        each token with its probability; and last {"answer"}, or {"error"} where it takes too long."""
         from lengthwise.explorer.ask import answer_lines
 
         async def lines() -> AsyncIterator[str]:
@@ -148,12 +148,12 @@ def ask_routes(catalogue: Catalogue) -> APIRouter:
     async def attention(request: Request, question: Annotated[QueuedProblem, asked]) -> Reply:
         """What each token of the answer attended to when it was written.
 
-        {"tokens"} are all that was read and written, {"prompt_length"} of them read; {"places"} tells the operand
-        and significance of each digit read. {"layers"} has for each layer and each token of the answer the places
-        that the one that wrote it attends to, and how much, averaged over heads; faint attention is left out.
-        {"nothing"} is the attention that counts for nothing, on no token or too faint; null where all counts.
+        {"tokens"} are the tokens read and written, the first {"prompt_length"} of them read; {"places"} has the
+        operand and significance of each digit read. {"layers"} has, for each layer and each token of the answer,
+        the positions attended to and their weights, averaged over heads; weights below 0.005 are left out.
+        {"nothing"} is the attention without effect, on the null key or clipped; null for models that have neither.
         {"sharpest"} is the layer that attends to the fewest tokens. {"no_dependence"} says why /api/dependence
-        refuses this problem, where it does.
+        refuses this problem, if it does.
         """
         from lengthwise.explorer.ask import attention
 
@@ -162,8 +162,8 @@ def ask_routes(catalogue: Catalogue) -> APIRouter:
 
     @router.get("/api/dependence")
     async def dependence(request: Request, question: Annotated[QueuedProblem, asked]) -> Reply:
-        """Which digits of the operands change each token of the answer when they are replaced: {"causes"} has
-        for each digit, by {"operand", "significance"}, the share of replacements that change each token."""
+        """Which digits of the operands change each token of the answer when replaced: {"causes"} has for each
+        digit, named by {"operand", "significance"}, the share of replacements that change each token."""
         from lengthwise.explorer.ask import dependence
 
         await while_connected(request, question.ticket.turn.wait())
@@ -177,13 +177,14 @@ def runs_routes(catalogue: Catalogue, workers: Workers) -> APIRouter:
 
     @router.get("/api/runs")
     def list_runs(query: NoParameters) -> runs.RunList:
-        """The run folders, and how many more there are than are listed, {"left_out"}."""
+        """The run folders, and how many are not listed, {"left_out"}."""
         return catalogue.summaries()
 
     @router.get("/api/judged")
     async def judged(request: Request, query: NoParameters) -> Reply:
-        """The verdict on each run as a whole, {"verdicts"} by name: it holds if it holds on all test domains, and
-        fails if it fails on one; null where there is none. {"left"}: how many are not judged yet, ask again."""
+        """The verdict on each whole run, {"verdicts"} by name: it holds if the prediction holds on all test
+        domains and fails if it fails on one; null where there is none. {"left"} runs are not judged yet: ask
+        again."""
         current = await run_in_threadpool(catalogue.records)
         if left := [version for version in current.values() if version not in words]:
             new = await while_connected(request, _judged(workers, [str(path) for path, _ in left]))
@@ -193,8 +194,8 @@ def runs_routes(catalogue: Catalogue, workers: Workers) -> APIRouter:
 
     @router.get("/api/points")
     def points(query: Annotated[queries.PointsQuery, Query()]) -> Reply:
-        """Loss and accuracy that a run has recorded since, for a picture that grows: {"points"}, and the
-        {"offset"} to ask for next. {"restarted"}: the records were cut since, forget the points before these."""
+        """Loss and accuracy recorded after an offset, for a live chart: {"points"}, and the {"offset"} to ask for
+        next. {"restarted"}: the records were cut, so earlier points no longer count."""
         return runs.points(catalogue.run(query.run), query.offset)
 
     @router.get("/api/verdicts")
@@ -206,7 +207,7 @@ def runs_routes(catalogue: Catalogue, workers: Workers) -> APIRouter:
 
     @router.get("/report", response_class=HTMLResponse)
     async def report(request: Request, query: Annotated[queries.ReportQuery, Query()]) -> HTMLResponse:
-        """The report on some runs, one file that can be kept."""
+        """The report on some runs as one HTML file."""
         paths = [str(await run_in_threadpool(catalogue.run, name)) for name in dict.fromkeys(query.run)]
         reply = await while_connected(request, workers.call("report", paths=paths))
         return HTMLResponse(reply["html"])
@@ -226,7 +227,7 @@ async def _judged(workers: Workers, paths: list[str]) -> dict[str, str | None]:
 def _refuse(request: Request, error: Exception) -> Response:
     status, field = (error.status, error.field) if isinstance(error, RefusedError) else (422, None)
     if request.url.path == "/report":
-        # A page of its own, so its reader sees it as one.
+        # The report opens in its own tab, where JSON would be hard to read.
         return HTMLResponse(f"<!doctype html><title>No report</title><p>No report: {escape(str(error))}", status)
     return JSONResponse({"error": str(error), "field": field}, status)
 
@@ -238,7 +239,7 @@ def _refuse_path(request: Request, error: Exception) -> Response:
 
 def _refuse_parameter(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    # What is missing may have been misspelt.
+    # A misspelt parameter is named before a missing one: it explains why that is missing.
     first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     field, message = _shortened(first["loc"][1]), first["msg"]
     if first["type"] == "missing":

@@ -1,6 +1,6 @@
-"""Ask: one problem put to a model, its answer token by token, what that attended to and what it depends on.
+"""Ask: a model's answer to one problem, token by token, its attention, and the digits it depends on.
 
-What takes long goes step by step in another thread: a question that nobody waits for ends with its step.
+Long work runs in another thread, step by step, so that it can be cancelled after each step.
 """
 
 import json
@@ -37,30 +37,30 @@ from lengthwise.tokens.layouts.layout import A, B, C
 OPERANDS = {A: "a", B: "b"}
 
 ALTERNATIVES = 3
-"""The likeliest tokens that are told, the one taken among them."""
+"""Number of most likely tokens reported, including the one written."""
 
 ATTENTION_AT_ONCE = 128
-"""Tokens whose attention is computed together: of a long problem all at once would fill the memory."""
+"""Tokens whose attention is computed together; all tokens of a long problem at once would not fit into memory."""
 
 ASKED_AT_ONCE = 64
-"""Problems with a replaced digit that are asked together."""
+"""Problems with a replaced digit that are answered in one batch."""
 
 MOST_REPLACED_TOKENS = 15_000
-"""Tokens of the problems asked for one dependence, with their answers, written or scored in one pass; where digits
-are many, fewer replacements are tried of each."""
+"""Most tokens, with answers, of all problems with a replaced digit. Problems with many digits try fewer
+replacements of each."""
 
 
 @dataclass(frozen=True)
 class AskedProblem:
-    """A problem as a model reads it, and where the tokens of its answer will stand."""
+    """A problem as a model reads it, and the positions of its answer's tokens."""
 
     run: Run
     pair: tuple[int, int]
     reading: Reading
     digit_numbers: list[int]
-    """For each place of the answer, the number that a digit there belongs to."""
+    """For each position of the answer, the number that a digit there belongs to."""
     operand_places: list[tuple[str, int] | None]
-    """For each token read, its number and significance, where it is a digit."""
+    """For each token read that is a digit, its operand and significance; else None."""
 
     @property
     def prompt_length(self) -> int:
@@ -117,8 +117,8 @@ def write_answer(problem: AskedProblem) -> Iterator[Written]:
 
 
 async def answer_lines(problem: AskedProblem, waiting: AsyncIterator[dict[str, float]]) -> AsyncIterator[str]:
-    """The problem, its place in the queue, the tokens of the answer as they are written, and whether
-    it is right: a line of JSON each."""
+    """Lines of JSON: the problem, its place in the queue, each token of the answer as it is written, and whether
+    the answer is right."""
     run, layout = problem.run, problem.run.stack.layout
     known = run.compare(*problem.pair, run.config.spec.task(*problem.pair))
     yield _line(
@@ -154,7 +154,7 @@ def _line(**content: Any) -> str:
 
 
 async def answer_within(problem: AskedProblem, most: int) -> list[int]:
-    """The tokens of the answer; a problem that has more than `most` tokens with them is refused."""
+    """The tokens of the answer. Refused where prompt and answer have more than `most` tokens."""
     answer: list[int] = []
     with look_limit():
         async for written in iterate_in_threadpool(write_answer(problem)):
@@ -180,7 +180,7 @@ def _too_long(problem: AskedProblem, most: int) -> str:
         if layout.fixed_width
         else "these numbers are long"
     )
-    return f"{why}, and more than {most:,} tokens, read and written together, take too long here"
+    return f"{why}, and more than {most:,} tokens (problem and answer together) take too long here"
 
 
 async def attention(problem: AskedProblem) -> dict[str, Any]:
@@ -195,18 +195,18 @@ async def attention(problem: AskedProblem) -> dict[str, Any]:
         "places": problem.operand_places,
         "layers": [visible_weights(layer) for layer in layers],
         "nothing": [_on_nothing(layer) for layer in layers] if problem.run.config.model.place_attention else None,
-        # Shown first, as it shows which digits are read: the last layer's attention is often nearly even.
-        # One layer for the whole answer, so that it stays while a reader goes from digit to digit.
+        # The page shows this layer first: it tells best which digits are read, while the last layer's attention is
+        # often nearly uniform. It is the same layer for all digits, so that it stays when the user moves on.
         "sharpest": sharpest(layers),
         "no_dependence": _too_long(problem, MAX_DEPENDENCE_TOKENS) if is_long else None,
     }
 
 
 def answer_attention(problem: AskedProblem, answer: list[int]) -> list[Tensor]:
-    """[A, T] of each layer: the attention, averaged over heads, of the places that wrote the answer."""
+    """[A, T] of each layer: the attention, averaged over heads, at the positions that wrote the answer."""
     ids, positions = problem.sequence(answer)
     _, layers = watch(problem.run.stack.model, ids, positions)
-    # The token at place t was written by the place before it.
+    # The token at position t was written at position t - 1.
     return [_rows(layer, problem.prompt_length - 1, ids.shape[-1] - 1) for layer in layers]
 
 
@@ -219,12 +219,12 @@ def _rows(layer: AttentionHeads, first: int, last: int) -> Tensor:
 
 
 def _on_nothing(weights: Tensor) -> list[float]:
-    """For each row of [A, T], what is left of its attention."""
+    """For each row of [A, T], the attention on no token: on the null key, or clipped."""
     return [round(share, 4) for share in (1 - weights.sum(-1)).clamp(min=0).tolist()]
 
 
 def visible_weights(weights: Tensor) -> list[list[tuple[int, float]]]:
-    """For each row of [A, T], the places whose weight can be seen on a page, with it."""
+    """For each row of [A, T], the positions with at least LEAST_ATTENTION, with their weights."""
     rows: list[list[tuple[int, float]]] = [[] for _ in weights]
     for row, place in (weights >= LEAST_ATTENTION).nonzero().tolist():
         rows[row].append((place, round(float(weights[row, place]), 4)))
@@ -234,7 +234,7 @@ def visible_weights(weights: Tensor) -> list[list[tuple[int, float]]]:
 async def dependence(problem: AskedProblem) -> dict[str, Any]:
     """Which digits of the operands change each token of the answer when they are replaced.
 
-    One cause for each digit of a and of b that is read, leading zeros included, the least significant first.
+    One cause for each digit of a and of b that the model reads, including leading zeros, least significant first.
     """
     answer = await answer_within(problem, MAX_DEPENDENCE_TOKENS)
     places = [(name, significance - 1) for name, significance in sorted(filter(None, problem.operand_places))]
@@ -262,22 +262,22 @@ def _digit(problem: AskedProblem, name: str, place: int) -> int:
 
 
 def _variants(problem: AskedProblem, name: str, place: int, most: int) -> list[tuple[int, int]]:
-    """The problem with another digit at one place. Where lengths differ, no number gets shorter."""
+    """The problem with one digit replaced. Where numbers are not padded, none gets shorter."""
     (a, b), base, old = problem.pair, problem.run.config.base, _digit(problem, name, place)
     number, unit = (a if name == "a" else b), base**place
     is_leading = place and number < unit * base
     lowest = 1 if is_leading and not problem.run.stack.layout.fixed_width else 0
     others = [digit for digit in range(lowest, base) if digit != old]
-    # Spread over the digits there are.
+    # Spread evenly over the possible digits.
     chosen = others if len(others) <= most else [others[k * len(others) // most] for k in range(most)]
     changed = [number + (digit - old) * unit for digit in chosen]
     return [(other, b) if name == "a" else (a, other) for other in changed]
 
 
 def _answers(run: Run, pairs: list[tuple[int, int]]) -> Iterator[list[list[int]]]:
-    """Of some problems after others, what the model writes: soon where that is the truth."""
+    """The model's answers, batch by batch. Answers equal to the truth take one pass."""
     layout, base = run.stack.layout, run.config.base
-    # Where there is no room for the truth, a part of it is as good a guess as any.
+    # A truth too long for the layout is cut: any guess will do.
     room = base**layout.answer_width
     for start in range(0, len(pairs), ASKED_AT_ONCE):
         some = pairs[start : start + ASKED_AT_ONCE]

@@ -1,7 +1,8 @@
-"""What every request passes: it must name this server and come from its own page; replies keep to themselves.
+"""Protection against other sites: a request must name this server and come from its own page, and replies carry
+security headers.
 
-Starlette's TrustedHostMiddleware knows names from a list alone. A server bound to all addresses is reached under
-any of them, which is no list, and a wildcard would let in every name that another site points at this machine.
+Starlette's TrustedHostMiddleware accepts only a list of names. A server bound to all addresses can be reached
+under any of them, and a wildcard would accept every name that another site points at this machine.
 """
 
 import ipaddress
@@ -21,7 +22,7 @@ REPORT_POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""A report is one file, with its scripts and styles inside. It may fetch nothing at all."""
+"""A report is one file that contains its scripts and styles. It may fetch nothing."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -55,7 +56,7 @@ class Guard:
 
 
 def known_host(header: str, bound: str) -> bool:
-    """Whether a Host header names this server, which is bound to an address.
+    """Whether a Host header names this server, which is bound to the address `bound`.
 
     >>> known_host("127.0.0.1:8000", "127.0.0.1"), known_host("evil.example", "127.0.0.1")
     (True, False)
@@ -65,12 +66,12 @@ def known_host(header: str, bound: str) -> bool:
         return True
     if not _is_address(bound) or not ipaddress.ip_address(bound).is_unspecified:
         return False
-    # Bound to all addresses: any of them will do, as a number, and this machine's own name.
+    # Bound to all addresses: accept any numeric address and this machine's own name.
     return _is_address(name) or name == socket.gethostname().lower()
 
 
 def from_elsewhere(headers: Headers, path: str) -> bool:
-    """Whether another site's page asks. Browsers say so; a link that opens the page itself may stand anywhere."""
+    """Whether a request comes from another site's page, as browsers say. Any site may link to the page itself."""
     if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
         return not (path == "/" and headers.get("sec-fetch-dest") == "document")
     origin = headers.get("origin")

@@ -1,4 +1,4 @@
-"""Predict: which function a model will learn and why, how often it is right, what was measured, and an example."""
+"""Predict: the function a model will compute and why, its accuracy, how trained models did, and an example."""
 
 import random
 import re
@@ -27,7 +27,7 @@ from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.rules import Case, find_rule
 
 EXAMPLE_BEYOND = 2
-"""How many digits an example is longer than training."""
+"""Digits by which an example is longer than training."""
 
 NOT_SHOWN = ("alternatives", "unseen_pairs")
 
@@ -35,7 +35,7 @@ _LENGTHS = re.compile(r"[DB](\d+)(?:\.\.(\d+))?|(\d+)(?:\.\.(\d+))?x(\d+)")
 
 
 def check(*, a: str, b: str, test: str, **setting: str) -> dict[str, Any]:
-    """What is wrong with what was typed, if anything is."""
+    """The first error in what was typed, if there is one."""
     try:
         spec = read_setting(**setting)
         _test_domains(spec, test)
@@ -46,7 +46,7 @@ def check(*, a: str, b: str, test: str, **setting: str) -> dict[str, Any]:
 
 
 def explain(*, a: str, b: str, draw: int, **setting: str) -> dict[str, Any]:
-    """The function a model will learn, why, and an example, drawn or of the operands typed in."""
+    """The function a model will compute, why, and an example of it."""
     spec = read_setting(**setting)
     case = spec.beyond()
     rule = find_rule(case)
@@ -95,7 +95,7 @@ def predict_rows(*, test: str, **setting: str) -> dict[str, Any]:
 
 
 def read_setting(*, operation: str, modulus: str, base: str, train: str, encoding: str, layout: str) -> RunSpec:
-    """What a model is to learn, as it was typed. Empty texts are the usual choices."""
+    """The setting that was typed in. Empty texts stand for the defaults."""
     task = _read_task(operation, modulus, base)
     with _typed_in("train"):
         _check_lengths(train)
@@ -135,7 +135,7 @@ def _test_domains(spec: RunSpec, test: str) -> list[Domain]:
 
 
 def _check_lengths(text: str) -> None:
-    """Before a range is spelled out."""
+    """Refuse long ranges before they are expanded."""
     longest = max((int(n) for found in _LENGTHS.findall(text) for n in found if n), default=0)
     if longest > MAX_DIGITS:
         raise InputError(f"length {longest} in {text!r} is too long (up to {MAX_DIGITS} digits here)")
@@ -143,7 +143,7 @@ def _check_lengths(text: str) -> None:
 
 @contextmanager
 def _typed_in(field: str) -> Iterator[None]:
-    """Whatever is wrong in here was typed into this field."""
+    """Errors raised inside are reported at this field."""
     try:
         yield
     except RefusedError:
@@ -159,7 +159,7 @@ def _typed_pair(task: Task, a: str, b: str) -> tuple[int, int] | None:
 
 
 def _example(spec: RunSpec, pair: tuple[int, int]) -> dict[str, str | None]:
-    """Truth beside what theory predicts for these operands. Numbers are text in the task's base."""
+    """The truth and the predicted answer for these operands, as text in the task's base."""
     task, length = spec.task, pair_length(*pair, spec.task.base)
     hypothesis = spec.predicted_hypothesis(Domain.parse(f"D{length}", task.base))
     a, b, truth = (in_base(number, task.base) for number in (*pair, task(*pair)))
@@ -183,7 +183,7 @@ def _example_pair(case: Case, hypothesis: Hypothesis | None, draw: int) -> tuple
 
 
 def _with_long_carry(base: int, length: int, generator: random.Random) -> tuple[int, int]:
-    """A carry made in the lowest column travels up to the top: all columns above it sum to base - 1."""
+    """Operands whose carry travels from the lowest column to the top: all columns above it sum to base - 1."""
     top = base - 1
     low_a = generator.randint(1, top)
     low_b = generator.randint(base - low_a, top)

@@ -1,4 +1,4 @@
-"""What may be asked, and the bounds of that: FastAPI checks it, and whoever exceeds a bound is told what it is."""
+"""The parameters of all requests and their limits. FastAPI checks them, and an error message names the limit."""
 
 from typing import Annotated
 
@@ -8,75 +8,75 @@ from lengthwise.arithmetic.task import DIGITS, MAX_BASE, MIN_BASE
 from lengthwise.errors import InputError
 
 MAX_TEXT = 200
-"""Characters of anything typed, and of what is wrong with a folder."""
+"""Most characters of a text parameter, and of an error message about a folder."""
 
 MAX_NAME = 1_000
-"""Characters in the name of a run: up to four folders."""
+"""Most characters in the name of a run, which has up to four folders."""
 
 MAX_DIGITS = 100
-"""Digits of an operand, and length of a domain, in a prediction."""
+"""Most digits of an operand, and largest length of a domain, in a prediction."""
 
 MAX_ROWS = 100
-"""Test domains of one prediction."""
+"""Most test domains in one prediction."""
 
 MAX_MODULUS = 10**18
 
 MAX_PRODUCT_MODULUS = 20_000
-"""Counts for modular products take time that grows with the square of the modulus."""
+"""The time to count modular products grows with the square of the modulus."""
 
 WORK_SECONDS = {"check": 5.0, "explain": 5.0, "predict": 20.0, "judge": 20.0, "judge_some": 20.0, "report": 60.0}
-"""Time that one piece of work may take, by its name."""
+"""Longest time for each kind of work."""
 
 BATCH_SECONDS = 1.0
-"""Time after which no further run of the list is judged for one reply."""
+"""Time after which a reply judges no further run of the list."""
 
 WAIT_SECONDS = 20.0
-"""Time that work may wait for its turn."""
+"""Longest time that work may wait for its turn."""
 
 MAX_OPERAND_TEXT = 10_000
-"""Characters of a number that a model is asked about."""
+"""Most characters of an operand put to a model."""
 
 MAX_QUEUED_TOKENS = 40_000
-"""Tokens of the problems that wait for models: 19 sums of 1,000 digits, or hundreds of short ones."""
+"""Most tokens of all waiting problems: 19 sums of 1,000 digits, or hundreds of short ones."""
 
 ANSWER_SECONDS = 60.0
-"""Time that an answer may take."""
+"""Longest time for one answer."""
 
 LOOK_SECONDS = 20.0
-"""Time that writing an answer to look into may take, and replacing its digits."""
+"""Longest time to write an answer for attention or dependence, and again to replace its digits."""
 
 MAX_DEPENDENCE_TOKENS = 500
-"""Tokens of a problem and its answer up to which each of its digits is replaced: a sum of 165 digits.
-A small model takes 1 s for 100 digits on one core. Wrong answers are written token by token: a model that errs
-takes longer, and may meet LOOK_SECONDS first, as larger ones do."""
+"""Most tokens of a problem and its answer for which dependence is measured: a sum of 165 digits.
+A small model takes 1 s for 100 digits on one core. Wrong answers are written token by token, so a model that errs
+takes longer and may reach LOOK_SECONDS first, as larger models do."""
 
 MAX_ATTENTION_TOKENS = 3_100
-"""Tokens of a problem and its answer up to which attention is shown: a sum of 1,000 digits. It takes one pass."""
+"""Most tokens of a problem and its answer for which attention is shown: a sum of 1,000 digits, in one pass."""
 
 LEAST_ATTENTION = 0.005
-"""Attention that is told; less is shown as none."""
+"""Smallest attention weight that is sent to the page."""
 
 LOADED_MODELS = 4
-"""Models kept in memory."""
+"""Most models kept in memory."""
 
 MAX_LISTED = 1_000
-"""Run folders listed. The page reads the list every 2.5 s."""
+"""Most run folders in the list, which the page reads every 2.5 s."""
 
 MAX_COMPARED = 50
-"""Run folders in one report."""
+"""Most run folders in one report."""
 
 MAX_FILE_BYTES = 2**20
-"""Size of a config or status file that is read."""
+"""Largest config or status file that is read."""
 
 MAX_PACKED_BYTES = 2**24
 """Size of a file of packed runs that is read: thousands of runs."""
 
 RECORD_BYTES = 2**20
-"""How much of a run's records is read for one reply."""
+"""Most bytes of a run's records read for one reply."""
 
 
 class RefusedError(InputError):
-    """Why a request is refused, which of its parameters is to blame, and the HTTP status."""
+    """Why a request is refused, the parameter that caused it, and the HTTP status."""
 
     def __init__(self, message: str, *, field: str | None = None, status: int = 422) -> None:
         super().__init__(message)
@@ -84,7 +84,7 @@ class RefusedError(InputError):
 
 
 def read_number(text: str, base: int, width: int, field: str) -> int:
-    """A natural number as people type it, of up to `width` digits; blanks between them do not matter.
+    """The number typed in, of up to `width` digits; spaces are ignored.
 
     >>> read_number("12 345", 10, 6, "a"), read_number("FF", 16, 2, "b")
     (12345, 255)
@@ -106,13 +106,13 @@ RunName = Annotated[str, Field(max_length=MAX_NAME, description="A name that /ap
 
 
 class Query(BaseModel):
-    """The parameters of a request. A misspelt one is refused, never ignored."""
+    """The parameters of a request. An unknown one is refused."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
 class SettingQuery(Query):
-    """What a model learns, as it was typed. An empty text stands for the usual choice."""
+    """What a model learns, as typed in. An empty text stands for the default."""
 
     operation: Text = "add"
     """add, mul, sub, or an operation of an installed package."""
@@ -124,7 +124,7 @@ class SettingQuery(Query):
     encoding: Text = "learned"
     """Positional encoding."""
     layout: Text = ""
-    """Empty: the encoding's natural one."""
+    """Empty: the encoding's usual one."""
 
 
 class CheckQuery(SettingQuery):

@@ -1,4 +1,4 @@
-"""Runs: the run folders there are, what each says of itself, its records as they grow, verdicts and the report."""
+"""Runs: the list of run folders, their records while they train, their verdicts, and the report."""
 
 import math
 import os
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MAX_DEPTH = 3
 
 DEFAULT_ROOTS = (Path("runs"), Path("results"))
-"""Where runs are unless someone says otherwise. Nobody named these, so they may be missing."""
+"""Where runs are looked for by default. These folders may be missing."""
 
 LOSS, EXACT = "train_loss", "exact"
 
@@ -47,7 +47,7 @@ class Entry(BaseModel):
 
     name: str
     error: str | None = None
-    """What is wrong with a folder that cannot be read; all else is then empty."""
+    """Why the folder cannot be read; all other fields are then empty."""
     task: str = ""
     base: int = 10
     train: str = ""
@@ -61,11 +61,11 @@ class RunEntry(Entry):
     steps: int = 0
     tests: tuple[str, ...] = ()
     group: str = ""
-    """Equal for runs that differ in their seed alone."""
+    """Equal for runs that differ only in their seed."""
     setting: str = ""
-    """What sets its training apart from that of other runs of its task, training domain, encoding and layout."""
+    """How its training differs from other runs with its task, training domain, encoding and layout."""
     recipes: tuple[str, ...] = ()
-    """Those that list it."""
+    """Names of the recipes that list it."""
     records_size: int = 0
     has_model: bool = False
     config: dict[str, Any] = Field(default={}, exclude=True)
@@ -92,9 +92,9 @@ class RunList(BaseModel):
 
 
 class Catalogue:
-    """Run folders below some folders, as `runs/NAME`, and shipped models, as `NAME`.
+    """Run folders below some folders, named `runs/NAME`, and shipped models, named `NAME`.
 
-    A request names one of these and never a path.
+    A request names one of these, never a path.
     """
 
     def __init__(self, roots: Sequence[Path]) -> None:
@@ -110,7 +110,7 @@ class Catalogue:
     def listed(self) -> tuple[dict[str, Path], int]:
         """At most MAX_LISTED runs, and how many are left out.
 
-        Folders come in the order they were given, so that what is left out is of the last; within one, by name.
+        Folders keep the order given, so that runs of the last ones are left out; within a folder runs are sorted.
         """
         found: dict[str, Path] = {}
         for label, root in self._roots.items():
@@ -122,7 +122,7 @@ class Catalogue:
         return kept, len(found) - len(kept)
 
     def models(self) -> dict[str, Path]:
-        """Those that can be asked: shipped ones first, then runs with a checkpoint."""
+        """Models that can be asked: shipped ones first, then runs with a checkpoint."""
         runs, _ = self.listed()
         return {**shipped_models(), **{name: path for name, path in runs.items() if RunFolder(path).has_model}}
 
@@ -143,13 +143,13 @@ class Catalogue:
         return RunList(runs=list(entries.values()), left_out=left_out)
 
     def records(self) -> dict[str, "Version"]:
-        """Runs that can be read, by name."""
+        """The version of each run that can be read, by name."""
         runs, _ = self.listed()
         entries = (summary(name, path) for name, path in runs.items())
         return {run.name: (runs[run.name], run.records_size) for run in entries if not run.error}
 
     def _recipes(self, folders: set[Path]) -> dict[tuple[Path, str], tuple[str, ...]]:
-        """The recipes that list a run, by its results folder and name. Only what was named is searched."""
+        """The recipes that list a run, by its results folder and name. Only folders below the roots count."""
         found: dict[tuple[Path, str], tuple[str, ...]] = {}
         for folder in folders:
             if any(folder.is_relative_to(root) for root in self._roots.values()):
@@ -160,7 +160,7 @@ class Catalogue:
 
 
 def _settings(runs: Iterable[RunEntry]) -> dict[str, str]:
-    """For each group of seeds, by one of its runs, what sets its training apart from that of others with its
+    """For each group of seeds, given by one of its runs: how its training differs from others with its
     question."""
     from lengthwise.report.collection import group_by, told_apart
 
@@ -170,14 +170,14 @@ def _settings(runs: Iterable[RunEntry]) -> dict[str, str]:
 
 
 Version = tuple[Path, int]
-"""A run, and how many bytes of records it has."""
+"""A run and the size of its records in bytes."""
 
 
 Changed = tuple[int, int]
 
 
 def _changed(file: Path) -> Changed:
-    """Another one after each change of a file; that of a packed file for all its runs."""
+    """A value that differs after each change of a file; runs of a packed file share that file's."""
     try:
         status = file.stat()
     except NotADirectoryError:
@@ -187,7 +187,7 @@ def _changed(file: Path) -> Changed:
 
 @lru_cache(maxsize=MAX_LISTED)
 def _note(file: Path, changed: Changed) -> tuple[str, tuple[str, ...]]:
-    """The recipe of a results folder's note, and the runs that it lists; nothing where a file is no note."""
+    """The recipe named in a results folder's JSON file and the runs it lists; empty where it is another file."""
     try:
         content = read_json(file)
         return str(content["recipe"]), tuple(map(str, content["runs"]))
@@ -196,7 +196,7 @@ def _note(file: Path, changed: Changed) -> tuple[str, tuple[str, ...]]:
 
 
 def _run_folders(root: Path) -> Iterator[Path]:
-    """Run folders, runs of packed files as FILE.json/NAME, and folders that may not be read."""
+    """Paths of run folders, of runs in packed files as FILE.json/NAME, and of folders that may not be read."""
     closed: list[OSError] = []
     for place, folders, files in os.walk(root, onerror=closed.append):
         path = Path(place)
@@ -212,7 +212,7 @@ def _run_folders(root: Path) -> Iterator[Path]:
 
 
 def _packed_paths(file: Path) -> list[Path]:
-    """The runs that a packed file stores itself; the file where it cannot be read, for a line that says so."""
+    """Paths of the runs stored in a packed file; the file itself where it cannot be read, so that it is listed."""
     try:
         _check_file(file, MAX_PACKED_BYTES)
         return [run.path for run in packed_runs(file) if run.path.parent == file]
@@ -230,7 +230,7 @@ ConfigText = Annotated[str, Field(max_length=2_000)]
 
 
 class ConfigPart(Config):
-    """What is read here of a run's config, in bounds within which nothing takes long."""
+    """The part of a run's config that is read here, with limits so that nothing takes long."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -257,7 +257,7 @@ class ReadConfig(ConfigPart):
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """The config of a run folder that can be used without a surprise."""
+    """The config of a run folder, checked to be safe to use."""
     if str(path) != printable(str(path)):
         raise InputError("its name is not UTF-8")
     if is_packed(path):
@@ -273,7 +273,7 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def _check_domains(text: str) -> None:
-    """Before ranges are spelled out, and weights are added up."""
+    """Refuse huge ranges and weights before they are expanded."""
     if re.search(r"\d{12}", text):
         raise InputError("its domains have a number of more than 11 digits")
     if sum(int(last) - int(first) for first, last in re.findall(r"(\d+)\.\.(\d+)", text)) > 2 * MAX_LENGTH:
@@ -281,7 +281,7 @@ def _check_domains(text: str) -> None:
 
 
 def _check_file(path: Path, most: int = MAX_FILE_BYTES) -> None:
-    """Reading a pipe would wait forever."""
+    """Refuse anything but a small regular file: reading a pipe would wait forever."""
     if path.exists() and not path.is_file():
         raise InputError(f"its {path.name} is not a regular file")
     if path.exists() and path.stat().st_size > most:
@@ -295,7 +295,7 @@ def _status(run: RunSource) -> str | None:
 
 @lru_cache(maxsize=2 * MAX_LISTED)
 def _asked(path: Path, changed: Changed) -> dict[str, Any]:
-    """What a run's config says, which does not change while it trains."""
+    """The fields of an entry that come from the config, which does not change during training."""
     from lengthwise.records.view import RunView
 
     config, view = read_config(path), RunView.of(path)
@@ -304,12 +304,12 @@ def _asked(path: Path, changed: Changed) -> dict[str, Any]:
 
 
 def summary(name: str, path: Path) -> RunEntry:
-    """What a run folder says of itself, or what is wrong with it."""
+    """The list entry of a run folder, or of why it cannot be read."""
     try:
         if path.parent.is_file():
             return _packed_entry(name, path, _changed(path.parent)).model_copy()
         return _entry(name, path)
-    except Exception as error:  # one broken folder must not take the list with it
+    except Exception as error:  # one broken folder must not break the list
         return RunEntry(name=name, error=f"cannot be read: {one_line(error)}")
 
 
@@ -321,12 +321,12 @@ def _entry(name: str, path: Path) -> RunEntry:
 
 @lru_cache(maxsize=2 * MAX_LISTED)
 def _packed_entry(name: str, path: Path, changed: Changed) -> RunEntry:
-    """Nothing of it changes while its file does not."""
+    """The entry of a packed run, cached until its file changes."""
     return _entry(name, path)
 
 
 def setting(view: "RunView") -> dict[str, Any]:
-    """What a run learned, as lists show it."""
+    """The fields of an entry that say what a run learned."""
     named = {"task": str(view.task), "base": view.task.base, "train": str(view.train)}
     return {**named, "encoding": view.encoding, "layout": view.layout, "seed": view.seed}
 
@@ -359,14 +359,14 @@ def describe(name: str, path: Path) -> ModelEntry:
             operand_digits=config.operand_width,
             headline=headline(rule.hypothesis(case), rule.generalizes),
         )
-    except Exception as error:  # one broken folder must not take the list with it
+    except Exception as error:  # one broken folder must not break the list
         return ModelEntry(name=name, shipped=shipped, error=one_line(error))
 
 
 def points(path: Path, offset: int) -> dict[str, Any]:
-    """Loss and accuracy against truth in the records after `offset`, whole lines alone.
+    """Loss and accuracy in the records after `offset`, complete lines only.
 
-    A resumed run may have cut its records: then everything is read again from the start.
+    A resumed run may have cut its records: then all are read again from the start.
     """
     run = open_run(path)
     try:
@@ -390,7 +390,7 @@ def _points(line: bytes) -> Iterator[dict[str, Any]]:
     try:
         record = Record.model_validate_json(line)
     except ValueError:
-        # A line that is no record is the report's to complain of; the live picture goes on without it.
+        # The live chart skips broken lines; the report names them.
         return
     if record.reference != TRUTH or record.mode != "forced":
         return
@@ -401,7 +401,7 @@ def _points(line: bytes) -> Iterator[dict[str, Any]]:
 
 
 def judge(*, path: str) -> dict[str, Any]:
-    """The verdicts on a run after its last whole evaluation, or why there are none yet."""
+    """The verdicts on a run at its last complete evaluation, or why there are none yet."""
     from lengthwise.records.view import RunView
     from lengthwise.report.run_tables import verdict_json
     from lengthwise.report.words import glosses
@@ -416,7 +416,7 @@ def judge(*, path: str) -> dict[str, Any]:
 
 
 def judge_some(*, paths: list[str]) -> dict[str, str | None]:
-    """The verdict on each run as a whole: of the first, and of as many more as there is time for."""
+    """The verdicts on the first run and on as many more as fit into BATCH_SECONDS."""
     end, words = time.monotonic() + BATCH_SECONDS, dict[str, str | None]()
     for path in paths:
         words[path] = _verdict(path)
@@ -431,7 +431,7 @@ def _verdict(path: str) -> str | None:
 
     try:
         return combined(verdict.word for verdict in RunView.of(_readable(path)).last_whole()[1])
-    except Exception:  # what is wrong with a run is told where it is chosen
+    except Exception:  # choosing the run shows the error
         return None
 
 

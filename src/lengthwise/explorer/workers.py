@@ -1,7 +1,6 @@
-"""Whatever takes long: theory and verdicts, in processes that can be stopped at any time, and questions to models,
-which are loaded once for all who ask and answer in the order they are asked.
+"""Long work: theory and verdicts, in processes that can be killed, and questions to models, in a queue.
 
-Each kind of work has places of its own, so that long predictions never keep the rest waiting.
+Each kind of work has its own slots, so that long predictions do not block the rest.
 """
 
 import asyncio
@@ -39,16 +38,16 @@ WORK = {
     "report": ("runs", "runs:report"),
     "judge_some": ("list", "runs:judge_some"),
 }
-"""By name, its kind and the function that does it, which its process imports: reading records takes libraries that
-a first prediction should not wait for."""
+"""By name, the kind of work and the function that does it. The worker process imports it: reading records needs
+libraries that a first prediction should not wait for."""
 PLACES = {"form": 1, "predict": 2, "runs": 1, "list": 1}
-"""How many do work of each kind at the same time."""
+"""Number of processes for each kind of work."""
 
 FIRST_GUESS = 0.005
-"""Seconds a token, until an answer has shown how long one takes."""
+"""Assumed seconds per token, until an answer has been timed."""
 
 COMMANDS = {"judge": "evaluate", "report": "report"}
-"""Where the command line does the same without a bound; else it is `predict`."""
+"""The command that does the same work without a time limit, where it is not `predict`."""
 
 
 class Workers:
@@ -56,7 +55,7 @@ class Workers:
         self._places = {kind: asyncio.Semaphore(count) for kind, count in PLACES.items()}
 
     async def start(self) -> None:
-        """Have the processes ready that a page needs first."""
+        """Start the processes that the page needs first."""
         from lengthwise.explorer.queries import CheckQuery, PredictQuery
 
         await asyncio.gather(
@@ -64,7 +63,7 @@ class Workers:
         )
 
     async def call(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """The result of work, which is ended where it takes too long or its caller is cancelled."""
+        """The result of some work, which is killed when it takes too long or its caller is cancelled."""
         places, seconds = self._places[WORK[name][0]], WORK_SECONDS[name]
         try:
             with anyio.fail_after(WAIT_SECONDS):
@@ -80,17 +79,17 @@ class Workers:
                 )
         except TimeoutError:
             raise RefusedError(
-                f"this takes longer than the {seconds:g} s allowed here: ask for less, as a smaller modulus, or "
-                f"ask lengthwise {COMMANDS.get(name, 'predict')}, which takes its time"
+                f"this takes longer than the {seconds:g} s allowed here; ask for less, such as a smaller modulus, "
+                f"or use lengthwise {COMMANDS.get(name, 'predict')}, which has no time limit"
             ) from None
         except anyio.BrokenWorkerProcess:
-            raise RefusedError(f"the process that did this ({name}) died: try again", status=503) from None
+            raise RefusedError(f"the worker process of {name} died; try again", status=503) from None
         finally:
             places.release()
 
 
 async def while_connected(request: "Request", work: Awaitable[T]) -> T:
-    """The result of work, which is cancelled once nobody waits for it any more."""
+    """The result of some work, which is cancelled when the client disconnects."""
 
     async def cancel_when_gone(scope: anyio.CancelScope) -> None:
         while not await request.is_disconnected():
@@ -107,19 +106,19 @@ async def while_connected(request: "Request", work: Awaitable[T]) -> T:
 
 
 def work(server: int, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """What a worker process does."""
+    """Run one piece of work in a worker process."""
     _belong_to(server)
     try:
         return resolve_name(f"lengthwise.explorer.{WORK[name][1]}")(**arguments)
     except InputError:
         raise
-    except Exception as error:  # one broken run must not take the page with it
-        raise InputError(f"{name} went wrong: {type(error).__name__}: {error}") from None
+    except Exception as error:  # one broken run must not break the page
+        raise InputError(f"{name} failed: {type(error).__name__}: {error}") from None
 
 
 @cache
 def _belong_to(server: int) -> None:
-    """End with the server, however that ends. Ctrl-C is for the server, which ends its workers itself."""
+    """Exit when the server is gone. Ctrl-C is left to the server, which stops its workers itself."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.set_int_max_str_digits(0)
     threading.Thread(target=_end_with, args=(server,), daemon=True).start()
@@ -135,7 +134,7 @@ def _end_with(server: int) -> None:
 
 
 class Models:
-    """The models asked last. A checkpoint that training has renewed since is loaded anew."""
+    """The models used last. A checkpoint that has changed is loaded again."""
 
     def __init__(self) -> None:
         self._loads: dict[tuple[Path, int], asyncio.Future[Run]] = {}
@@ -143,15 +142,15 @@ class Models:
     async def get(self, path: Path) -> "Run":
         key = (path, _version(path))
         load = self._loads.pop(key, None) or asyncio.ensure_future(asyncio.to_thread(_load, path))
-        # Last asked is last forgotten.
+        # Move it to the end: the least recently used model is dropped first.
         self._loads[key] = load
         while len(self._loads) > LOADED_MODELS:
             self._loads.pop(next(iter(self._loads)))
         try:
             return await asyncio.shield(load)
-        except Exception as error:  # whatever is wrong with a model, the page lives on
+        except Exception as error:  # one broken model must not break the page
             self._loads.pop(key, None)
-            raise RefusedError(f"this model does not load: {error}", field="model", status=409) from None
+            raise RefusedError(f"cannot load this model: {error}", field="model", status=409) from None
 
 
 def _load(path: Path) -> "Run":
@@ -187,7 +186,7 @@ class Queue:
 
     @contextmanager
     def join(self, tokens: int) -> Iterator[Ticket]:
-        """A place at the end, given up when its question is answered or nobody waits for it any more."""
+        """A place at the end of the queue, left when the question is answered or its client is gone."""
         ticket, waiting = Ticket(tokens), sum(other.tokens for other in self._tickets)
         if self._tickets and waiting + tokens > MAX_QUEUED_TOKENS:
             why = f"too many questions are waiting (try again in about {self._pace * waiting:.0f} s)"
@@ -206,7 +205,7 @@ class Queue:
             self._tickets[0].turn.set()
 
     async def waiting(self, ticket: Ticket) -> AsyncIterator[dict[str, float]]:
-        """How many questions are before this one, and about how long they take: every second, until its turn."""
+        """Every second until its turn: how many questions come before this one, and about how long they take."""
         while not ticket.turn.is_set():
             before = self._tickets[: self._tickets.index(ticket)]
             seconds = self._pace * sum(other.tokens for other in before)
@@ -215,5 +214,5 @@ class Queue:
                 await asyncio.wait_for(ticket.turn.wait(), 1)
 
     def answered(self, ticket: Ticket) -> None:
-        """A whole answer shows how long one takes."""
+        """Update the pace from a complete answer."""
         self._pace = (self._pace + (time.monotonic() - ticket.begun) / ticket.tokens) / 2

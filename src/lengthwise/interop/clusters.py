@@ -31,11 +31,11 @@ TICK, STOP_SECONDS = 1.0, 120.0
 @dataclass(frozen=True, kw_only=True)
 class RayEngine:
     address: str | None
-    """Of a cluster; None for the one that RAY_ADDRESS names, or one on this machine for the time of the work."""
+    """The address of a cluster; None for that in RAY_ADDRESS, or for a temporary one on this machine."""
     workers: int | None
-    """Tasks at once; None for as many as the cluster has room for."""
+    """Concurrent tasks; None for as many as fit on the cluster."""
     gpus: float | None
-    """GPUs for each task, or a part of one; None for a whole one where the cluster has some."""
+    """GPUs per task, or a fraction of one; None for one if the cluster has any."""
     retries: int
 
     def run(self, finish: Finish, works: Sequence[Work]) -> Events:
@@ -63,8 +63,8 @@ class RayEngine:
 
 
 def dies_when_stopped(finish: Finish, work: Work) -> Failures:
-    """A worker that is asked to stop, as its node is about to go, dies after a checkpoint: Ray then starts its
-    task again elsewhere, which it does not do for one that ends by an interrupt."""
+    """Let a worker that is asked to stop, as its node shuts down, die after a checkpoint: Ray then restarts its
+    task elsewhere, which it does not do after an interrupt."""
     try:
         return finish(work)
     except KeyboardInterrupt:
@@ -85,7 +85,7 @@ def _ended(waiting: "dict[ray.ObjectRef[Any], int]", works: Sequence[Work]) -> E
 
 
 def _cancel(tasks: "Sequence[ray.ObjectRef[Any]]") -> None:
-    """Those at work save a checkpoint first."""
+    """Stop all tasks; running ones save a checkpoint first."""
     import ray  # noqa: PLC0415
 
     for task in tasks:
@@ -103,7 +103,7 @@ def _cluster(address: str | None) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    # Ray takes a request to end for itself, and would skip our own way to stop.
+    # Ray handles SIGTERM itself, which would bypass our own handler.
     handler = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
@@ -120,25 +120,25 @@ def _cluster(address: str | None) -> Iterator[None]:
 # --- SLURM --------------------------------------------------------------------------------------------------
 
 MINUTES = 60
-"""Of a job, unless the parameter `time` says otherwise; then it is queued again."""
+"""Minutes of a job, unless the parameter `time` is given; after that it is queued again."""
 TEXTS = ("partition", "account", "qos", "constraint", "gres", "mem", "nodelist", "exclude", "comment")
 PARAMETERS: dict[str, Callable[[str], Any]] = {"time": int, "cpus_per_task": int, **dict.fromkeys(TEXTS, str)}
 LONGEST_ARRAY = 1_000
-"""What SLURM accepts unless it is configured otherwise."""
+"""SLURM's default limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SlurmEngine:
     parameters: tuple[str, ...]
-    """Of the jobs: partition=gpu, time=240 (minutes), mem=16GB."""
+    """Parameters of the jobs: partition=gpu, time=240 (minutes), mem=16GB."""
     workers: int | None
-    """Jobs at once; None for submitit's own limit."""
+    """Concurrent jobs; None for submitit's limit."""
     gpus: float | None
-    """GPUs for each job; None for one."""
+    """GPUs per job; None for one."""
     retries: int
     logs: Path
     cluster: str = "slurm"
-    """Tests have submitit's own executor `local`."""
+    """The executor; tests use submitit's `local`."""
 
     def run(self, finish: Finish, works: Sequence[Work]) -> Events:
         executor, deaths = self._executor(), Counter[int]()
@@ -172,7 +172,7 @@ class SlurmEngine:
         if self.cluster == "slurm" and shutil.which("sbatch") is None:
             raise InputError("no SLURM here: sbatch is not on the path")
         if self.gpus is not None and self.gpus % 1:
-            raise InputError(f"gpus is {self.gpus:g} (on SLURM whole ones)")
+            raise InputError(f"gpus is {self.gpus:g} (must be a whole number on SLURM)")
         own = dict(map(_parameter, self.parameters))
         gpus = 1 if self.gpus is None else int(self.gpus)
         at_once = {} if self.workers is None else {"slurm_array_parallelism": self.workers}
@@ -193,20 +193,20 @@ def _parameter(text: str) -> tuple[str, Any]:
 
 
 class Requeued:
-    """What a job calls; submitit asks for its checkpoint before it queues the job again."""
+    """The function that a job runs; submitit calls its `checkpoint` before it queues the job again."""
 
     def __call__(self, finish: Finish, work: Work) -> Failures:
         return finish(work)
 
     def checkpoint(self, finish: Finish, work: Work) -> "submitit.helpers.DelayedSubmission":
-        """The same once more: all that has been reached is in the run folders."""
+        """Submit the same work again: all progress is in the run folders."""
         import submitit  # noqa: PLC0415
 
         return submitit.helpers.DelayedSubmission(self, finish, work)
 
 
 def _reply(job: "submitit.Job[Failures]") -> Failures | str:
-    """What failed of its work, or how it died."""
+    """The failures of a job's work, or how it died."""
     error = job.exception()
     if error is None:
         return job.result()

@@ -1,12 +1,12 @@
-"""Problems as files: text, JSON lines or Parquet, written block by block, so that memory does not grow with them.
+"""Problems as files: text, JSON lines or Parquet, written block by block, so that memory use stays constant.
 
 >>> few = DataSet(task="add", domain="D2", number=2)
 >>> [row.text for row in few.rows()]
 ['77+99=671;', '91+49=041;']
 
-Problem k is a function of (seed, k) alone. The training side never has a problem that is reserved for tests; the
-test side of a seed is what `lengthwise evaluate` measures runs of that seed on. A line of text, in the layout
-`padded`, is the paper's own: operands in natural order, the answer reversed, all zero-padded, then `;`.
+Problem k depends only on (seed, k). The training side has no problem that is held out for tests; the test side of
+a seed has the problems on which `lengthwise evaluate` measures runs of that seed. In the layout `padded` a line of
+text is as in the paper: operands in natural order, the answer reversed, all zero-padded, then `;`.
 """
 
 import json
@@ -38,7 +38,7 @@ STREAMS = {"train": "data", "test": "evaluation"}
 
 
 class Row(NamedTuple):
-    """A problem: numbers in their base, and all of it as the layout writes it, without [bos] and [eos]."""
+    """A problem: its numbers in their base, and its text as the layout writes it, without [bos] and [eos]."""
 
     a: str
     b: str
@@ -100,7 +100,7 @@ class DataSet(Config):
     def card(self, form: str) -> str:
         task, domain = self._parts
         whole = ", ".join(str(part) for part in domain.parts if not reserves(part))
-        both = f" Lengths tested whole, on which both sides are all problems: {whole}." if whole else ""
+        both = f" Lengths without held-out problems, where both sides have all problems: {whole}." if whole else ""
         options = self.model_dump(exclude_none=True, exclude={"task", "domain"})
         flags = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in options.items())
         return cards()["data"].format(
@@ -124,12 +124,12 @@ class DataSet(Config):
 
 @cache
 def cards() -> dict[str, Any]:
-    """What cards of data and of models say."""
+    """The texts of dataset and model cards."""
     return tomllib.loads(files("lengthwise.interop").joinpath("cards.toml").read_text())
 
 
 def write(data: DataSet, form: str, path: Path) -> None:
-    """A file in one step, whole or not at all, with its card beside it; into a pipe or device problems alone."""
+    """Write a file atomically, with its card; to a pipe or device only the problems."""
 
     def fill(file: BinaryIO) -> None:
         if form == "parquet":
@@ -142,13 +142,13 @@ def write(data: DataSet, form: str, path: Path) -> None:
 
 
 def lines(data: DataSet, form: str) -> Iterator[str]:
-    """Of a file that is text."""
+    """The lines of a text format."""
     for row in data.rows():
         yield (row.text if form == "text" else json.dumps(row._asdict())) + "\n"
 
 
 def _write_parquet(data: DataSet, file: BinaryIO) -> None:
-    import polars as pl  # noqa: PLC0415 (a machine that trains may have none)
+    import polars as pl  # noqa: PLC0415 (may be missing on a training machine)
     from polars.io.plugins import register_io_source  # noqa: PLC0415
 
     def frames(columns: list[str] | None, *_: object) -> Iterator[pl.DataFrame]:

@@ -1,10 +1,10 @@
-"""Hugging Face folders: trained runs written as such, and their models and any causal LM read from them.
+"""Hugging Face folders: exporting trained runs, and reading exported models and any causal LM.
 
-Stock architectures are written where one fits exactly, else modeling_lengthwise.py. Where positions are added to
-the token embeddings and follow from a token's index alone, a model is a GPT-2 (with its biases at 0, and rows of
-the position table as the run numbers its tokens); with rotary positions it is a GPT-NeoX with the branches one
-after the other. A folder's config.json says under `lengthwise` which run it was, so that `lengthwise evaluate
---hf` asks the same questions again.
+A run is exported as a stock architecture if one fits exactly, else with modeling_lengthwise.py. If positions are
+added to the token embeddings and depend only on a token's index, a model is a GPT-2 (with biases of 0, and the
+rows of the position table in the order of the run's positions); with rotary positions it is a GPT-NeoX with
+sequential branches. The key `lengthwise` in a folder's config.json has the run's config, so that `lengthwise
+evaluate --hf` measures it on the same problems.
 """
 
 import shutil
@@ -47,7 +47,7 @@ try:
 except ImportError as missing:
     raise InputError(f"{missing.name} is not installed (pip install 'lengthwise[huggingface]')") from None
 
-# Bars and advice of transformers are for those who call it themselves.
+# Progress bars and warnings of transformers are not for users of lengthwise.
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
 # Our own architecture then needs no code from the folder.
@@ -55,11 +55,11 @@ transformers.AutoConfig.register("lengthwise", LengthwiseConfig, exist_ok=True)
 transformers.AutoModelForCausalLM.register(LengthwiseConfig, LengthwiseForCausalLM, exist_ok=True)
 
 UNBOUNDED = 1024
-"""Rows of a table that stands for positions without a bound, unless problems are longer."""
+"""Rows of a table that replaces unbounded positions, unless problems are longer."""
 
 CHECKED_TOKENS, TOLERANCE = 1 << 10, 1e-4
-"""Tokens of the first and of the last test domain, of one problem at least, that both models read before a folder
-is written; logits may differ by this much, relative to the largest."""
+"""Tokens of the first and the last test domain, at least one problem each, on which both models are compared
+before a folder is written; logits may differ by this much, relative to the largest."""
 
 ADDED = ("learned", "sinusoidal", "none", "coupled", "abacus")
 RELATIVE = ("rotary", "alibi", "t5", "shaw", "fire")
@@ -78,20 +78,20 @@ NAMES = {
     "norm": ("transformer.ln_f", "gpt_neox.final_layer_norm"),
     "head": ("lm_head", "lm_head"),
 }
-"""Of modules: ours, GPT-2's and GPT-NeoX's."""
+"""Names of modules: ours, GPT-2's and GPT-NeoX's."""
 
 BATCH = 64
-"""Prompts answered at once."""
+"""Prompts per batch."""
 
 SPARE_TOKENS = 8
-"""Written beyond the digits of the longest answer: blanks, separators, the end."""
+"""Tokens besides the digits of the longest answer: spaces, separators, the end."""
 
 
 # --- a run as a folder --------------------------------------------------------------------------------------
 
 
 def export(run: Run, folder: Path) -> str:
-    """Write a run as a Hugging Face folder, whole or not at all; returns the architecture's name."""
+    """Write a run as a Hugging Face folder, atomically; returns the name of the architecture."""
     refuse_used_folder(folder)
     model = convert(run.stack)
     model.config.lengthwise = {
@@ -116,7 +116,7 @@ def export(run: Run, folder: Path) -> str:
 
 
 def convert(stack: Stack) -> Any:
-    """The transformers model that computes what the first member of a stack does."""
+    """The transformers model that is equivalent to the first member of a stack."""
     config = stack.config.model
     kind = stack.config.encoding.removeprefix(PREFIX)
     if kind not in ADDED + RELATIVE:
@@ -140,7 +140,7 @@ def convert(stack: Stack) -> Any:
 
 
 def _numbering(stack: Stack) -> str | list[int]:
-    """How tokens are numbered, as modeling_lengthwise.py has it."""
+    """The `numbering` of modeling_lengthwise.py."""
     encoding, name = stack.encoding, stack.config.encoding
     if isinstance(encoding, IndexEncoding) or name == "none":
         return "index"
@@ -151,7 +151,7 @@ def _numbering(stack: Stack) -> str | list[int]:
 
 
 def _rows_by_index(stack: Stack, numbering: str | list[int]) -> Tensor:
-    """What is added to the tokens of a sequence, [rows, C]."""
+    """The position vectors by index, [rows, C]."""
     encoding, length = stack.encoding, max(stack.layout.length, UNBOUNDED)
     positions = list(range(encoding.rows or length)) if isinstance(numbering, str) else numbering
     added = encoding.embed(torch.tensor(positions, device=stack.device).view(1, 1, -1))
@@ -198,7 +198,7 @@ def _gpt_neox(stack: Stack, weights: Mapping[str, Tensor]) -> Any:
     if hasattr(model, "embed_out"):  # before transformers 5
         names["head"] = "embed_out"
 
-    # There the queries, keys and values of a head stand side by side.
+    # GPT-NeoX interleaves the queries, keys and values of each head.
     by_head = {
         name: value.unflatten(-1, (3, config.heads, -1)).transpose(-3, -2).flatten(-3)
         for name, value in weights.items()
@@ -222,7 +222,7 @@ def _own(stack: Stack, weights: Mapping[str, Tensor], encoding: str, numbering: 
             **given,
         )
     )
-    # So that save_pretrained puts the file beside the weights and names it in config.json.
+    # So that save_pretrained copies the file to the folder and names it in config.json.
     LengthwiseConfig.register_for_auto_class()
     LengthwiseForCausalLM.register_for_auto_class("AutoModelForCausalLM")
     return _filled(own, weights, {"encoding.waves": "encoding"})
@@ -244,7 +244,7 @@ def _symbols(stack: Stack) -> dict[str, int]:
 
 @torch.no_grad()
 def _filled(model: nn.Module, weights: Mapping[str, Tensor], names: Mapping[str, str]) -> nn.Module:
-    """A model with these weights, under the names that it has for them; biases that we do not have are 0."""
+    """A model with these weights under its own names; biases that we do not have are 0."""
     for parameter in model.parameters():
         parameter.zero_()
     for name, value in weights.items():
@@ -258,7 +258,7 @@ def _filled(model: nn.Module, weights: Mapping[str, Tensor], names: Mapping[str,
 
 
 def _renamed(name: str, names: Mapping[str, str]) -> str:
-    """blocks.0.mlp.up.weight, block by block and module by module."""
+    """The model's own name for one of our weights, such as blocks.0.mlp.up.weight."""
     path, _, kind = name.rpartition(".")
     if path.startswith("blocks."):
         blocks, number, module = path.split(".", 2)
@@ -266,12 +266,12 @@ def _renamed(name: str, names: Mapping[str, str]) -> str:
     return f"{names.get(path, path)}.{kind}"
 
 
-# --- what stands beside the weights -------------------------------------------------------------------------
+# --- tokenizer and generation config ------------------------------------------------------------------------
 
 
 def tokenizer(vocabulary: Vocabulary) -> Any:
-    """A token per character, with [bos] in front; padding is on the left, as generating needs it. What the
-    vocabulary does not have becomes a line break, as other tools try any text on a tokenizer."""
+    """A tokenizer with one token per character, [bos] at the beginning, and left padding for generation. Unknown
+    characters become line breaks, as other tools try arbitrary text on a tokenizer."""
     pad = vocabulary.texts[vocabulary.line_break]
     words = Tokenizer(models.WordLevel({text: i for i, text in enumerate(vocabulary.texts)}, unk_token=pad))
     words.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
@@ -289,7 +289,8 @@ def _generation(stack: Stack) -> Any:
 
 @torch.no_grad()
 def _check_equal(stack: Stack, model: Any) -> None:
-    """A layout or an encoding of someone's own may number tokens in a way that is not known here."""
+    """Refuse a model whose exported form gives other logits: custom layouts or encodings may number tokens in
+    another way."""
     rows = few_rows(stack, max(1, CHECKED_TOKENS // stack.layout.length))
     for row in (rows[0], rows[-1]):
         tokens, positions = stack.read(*row.problems.pair, row.truth)
@@ -330,7 +331,7 @@ def model_card(run: Run, architecture: str) -> str:
 
 
 def example(stack: Stack, a: int, b: int) -> tuple[str, str]:
-    """A problem as its layout writes it: the prompt after [bos], and the right answer."""
+    """The prompt of a problem after [bos] and the right answer, as its layout writes them."""
     layout, task = stack.layout, stack.config.spec.task
     widths = layout.operand_width, layout.operand_width, layout.answer_width
     numbers = zip((a, b, task(a, b)), widths, strict=True)
@@ -356,7 +357,7 @@ def _measured(run: Run) -> str:
 
 
 def exported_run(folder: Path, device: str = "auto") -> Run | None:
-    """A folder that `lengthwise export` wrote, as the run it was, with its Hugging Face model; None of others."""
+    """The run in a folder that `lengthwise export` wrote, with its Hugging Face model; None for other folders."""
     written = read_json(folder / "config.json")
     own = written.get("lengthwise") if isinstance(written, dict) else None
     if not isinstance(own, dict) or not {"run", "step", "config"} <= own.keys():
@@ -370,7 +371,7 @@ def exported_run(folder: Path, device: str = "auto") -> Run | None:
 
 
 class CausalLM:
-    """Any causal LM of a folder, by its own tokenizer: prompts in, text out, decoded greedily."""
+    """Any causal LM in a folder with its own tokenizer: from prompts to greedily decoded text."""
 
     def __init__(self, folder: Path, device: str = "auto", *, trust_remote_code: bool = False) -> None:
         self.folder, where = folder, choose_device(device)
@@ -379,7 +380,7 @@ class CausalLM:
         if self.tokenizer.pad_token is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
         model = _load(transformers.AutoModelForCausalLM, folder, trust_remote_code).to(where).eval()
-        # Some CPUs announce bfloat16 instructions that kill the process.
+        # On some CPUs bfloat16 instructions kill the process.
         self.model = model.float() if where.type == "cpu" else model
 
     def __call__(self, prompts: Sequence[str], digits: int) -> list[str]:
@@ -407,14 +408,15 @@ def _load(kind: Any, folder: Path, trust_remote_code: bool = False) -> Any:
 
 @contextmanager
 def _explained(what: str) -> Iterator[None]:
-    """Anyone may have written a folder, and every library behind it has errors of its own: one line for all."""
+    """Turn any error inside into one line: folders may come from anyone, and libraries raise many kinds of
+    errors."""
     try:
         yield
     except BaseException as error:
-        # A panic of the tokenizers library is no Exception.
+        # A panic of the tokenizers library is not an Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         if "trust_remote_code" in str(error):
-            raise InputError(f"{what}: it has code of its own; --trust-remote-code runs it") from None
+            raise InputError(f"{what}: it has its own code; add --trust-remote-code to run it") from None
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise InputError(f"{what}: {reason}") from None

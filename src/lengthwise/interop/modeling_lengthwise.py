@@ -1,9 +1,9 @@
-"""A lengthwise model for transformers, in one file that needs torch and transformers alone.
+"""A lengthwise model for transformers, in one file that needs only torch and transformers.
 
-`lengthwise export` copies it beside the weights of models that no stock architecture computes exactly. Each is
-nanoGPT's transformer (LayerNorm before each branch, GELU, an MLP of four times the width) with a positional
-encoding of its own. `forward` always takes all ids so far, as where a token stands may depend on those before it;
-with a cache, what it has read is not computed again.
+`lengthwise export` copies it next to the weights of models that no stock architecture computes exactly. Each is
+nanoGPT's transformer (LayerNorm before each branch, GELU, an MLP of four times the width) with another positional
+encoding. `forward` always takes all ids so far, as the position of a token may depend on those before it; with a
+cache, tokens that were read before are not computed again.
 
 Shapes: B batch, T tokens, Q of them new, C width, H heads, D = C / H.
 """
@@ -19,8 +19,8 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 
 
 class LengthwiseConfig(PretrainedConfig):
-    """`encoding` is what the network makes of positions, `numbering` which position a token has: a list by index,
-    or index, coupled or abacus (by the significance of digits, least significant first)."""
+    """`encoding` is how the network uses positions, `numbering` is the position of a token: a list by index, or
+    index, coupled or abacus (by the significance of digits, least significant first)."""
 
     model_type = "lengthwise"
     attribute_map: ClassVar = {"hidden_size": "width", "num_attention_heads": "heads"}
@@ -46,7 +46,7 @@ class LengthwiseConfig(PretrainedConfig):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**{**given, "tie_word_embeddings": False})
-        # A cache has keys and values of every layer that is applied.
+        # A cache has keys and values of every applied layer.
         self.num_hidden_layers = self.layers * self.loops
 
     @property
@@ -58,7 +58,7 @@ class LengthwiseConfig(PretrainedConfig):
 
 
 def number_tokens(config: LengthwiseConfig, ids: Tensor, mask: Tensor) -> Tensor:
-    """The position of each token, [B, T]; where `mask` is 0 there is padding."""
+    """The position of each token, [B, T]; `mask` is 0 for padding."""
     if config.numbering not in ("coupled", "abacus"):
         index = (mask.cumsum(-1) - 1).clamp(min=0)
         return index if config.numbering == "index" else torch.tensor(config.numbering, device=ids.device)[index]
@@ -71,7 +71,7 @@ def number_tokens(config: LengthwiseConfig, ids: Tensor, mask: Tensor) -> Tensor
 
 
 class NoEncoding(nn.Module):
-    """What the other encodings change."""
+    """The base class of encodings, without positions."""
 
     def __init__(self, config: LengthwiseConfig) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class NoEncoding(nn.Module):
         return 0.0
 
     def attend(self, q: Tensor, k: Tensor, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor | float]:
-        """q [B, H, Q, D] and k [B, H, T, D] at positions [B, Q] and [B, T], as they meet, and a bias."""
+        """q [B, H, Q, D] and k [B, H, T, D] at positions [B, Q] and [B, T], encoded, and a bias."""
         return q, k, 0.0
 
 
@@ -112,7 +112,7 @@ class Rotary(NoEncoding):
 
 
 class Waves(Rotary):
-    """Positions on a circle of rows - 1, turned by whole numbers of times."""
+    """Rotary positions on a circle of rows - 1 positions, with integer frequencies."""
 
     frequency: Tensor
 
@@ -139,7 +139,7 @@ class Alibi(NoEncoding):
 
 
 class T5(NoEncoding):
-    """Distances below 16 have a bucket each, up to 128 they share 16 that widen geometrically."""
+    """Distances below 16 have their own bucket; up to 128 they share 16 buckets that widen geometrically."""
 
     def __init__(self, config: LengthwiseConfig) -> None:
         super().__init__(config)
@@ -197,7 +197,7 @@ ENCODINGS = {
 
 
 class Pass(NamedTuple):
-    """What a layer needs to know besides the vectors of the new tokens."""
+    """What a layer needs besides the vectors of the new tokens."""
 
     encoding: Any
     queries: Tensor
@@ -211,7 +211,7 @@ class Pass(NamedTuple):
 
 
 class Attention(nn.Module):
-    """By content, positions taking part as the encoding has it: [B, Q, C] -> [B, Q, C]."""
+    """Attention by content, with positions as the encoding uses them: [B, Q, C] -> [B, Q, C]."""
 
     def __init__(self, config: LengthwiseConfig) -> None:
         super().__init__()
@@ -248,8 +248,8 @@ class Attention(nn.Module):
 
 
 class PositionOnlyAttention(Attention):
-    """Where the first heads look depends on positions alone, by clipped softmax with a null key; the last
-    `token_heads` look by content alone. Tokens at position 0 have none, and others do not see them."""
+    """The first heads attend only by position, with a clipped softmax and a null key; the last `token_heads`
+    attend only by content. Position 0 means no position: others do not see such tokens."""
 
     def add_projections(self) -> None:
         config = self.config
@@ -336,7 +336,8 @@ class LengthwiseForCausalLM(PreTrainedModel, GenerationMixin):
     def forward(
         self, input_ids: Tensor, attention_mask=None, past_key_values=None, labels=None, use_cache=None, **kwargs
     ) -> CausalLMOutputWithPast:
-        """`input_ids` [B, T] are all ids so far; logits [B, Q, V] are of those that the cache has not read."""
+        """`input_ids` [B, T] are all ids so far; logits [B, Q, V] are those of the ids that the cache has not
+        read."""
         cache = DynamicCache() if past_key_values is None and use_cache else past_key_values
         read = 0 if cache is None else cache.get_seq_length()
         padding = torch.ones_like(input_ids) if attention_mask is None else attention_mask.long()
@@ -354,7 +355,7 @@ class LengthwiseForCausalLM(PreTrainedModel, GenerationMixin):
 
     @staticmethod
     def _mask(padding: Tensor) -> Tensor:
-        """[B, 1, T, T]: keys up to each query's own, without padding, which sees itself alone."""
+        """[B, 1, T, T]: keys up to each query's own, without padding; padding sees only itself."""
         length = padding.shape[-1]
         own = torch.eye(length, dtype=torch.bool, device=padding.device)
         return ((padding.bool().unsqueeze(1) | own).tril()).unsqueeze(1)

@@ -17,10 +17,10 @@ class AdditionTheory(OperationTheory):
         return "Theorem 4" if modulus_divides(task, length) else "Theorem 5"
 
     def count_truncated(self, task: Task, size: int, rows: range, columns: range) -> int:
-        """A sum loses the high parts, times base^n: these must be zero, or a multiple of what is left of p."""
+        """Right where the high parts, which the truncated sum ignores, add up to zero modulo the rest of p."""
         unit = task.base**size
         (a_low, a_high), (b_low, b_high) = cut(rows, unit), cut(columns, unit)
-        # Without a modulus only zero will do, as with one that no sum reaches.
+        # Without a modulus only zero is right: use one that no sum reaches.
         rest = a_high.stop + b_high.stop if task.modulus is None else open_modulus(task, size)
         return count_cancelling(a_high, b_high, rest) * len_big(a_low) * len_big(b_low)
 

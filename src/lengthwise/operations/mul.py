@@ -15,7 +15,8 @@ class MultiplicationTheory(OperationTheory):
         return "Theorem 6" if task.modulus is None else "Theorem 7"
 
     def count_truncated(self, task: Task, size: int, rows: range, columns: range) -> int:
-        """A product that is zero loses nothing; modulo p, what is lost must be a multiple of p."""
+        """Without a modulus right where nothing is cut off or the product is zero; modulo p, where the part that
+        is lost is a multiple of p."""
         unit = task.base**size
         (a_low, a_high), (b_low, b_high) = cut(rows, unit), cut(columns, unit)
         if task.modulus is None:

@@ -1,21 +1,21 @@
-r"""The absolute difference |a - b|, which the paper does not treat: an operation with a theory of its own.
+r"""The absolute difference |a - b|, which is not in the paper, with its own theory.
 
-*With absolute positions* the argument of Theorem 1 needs nothing of the operation: digits above the n trained
-ones were always zero, so the model computes |a0 - b0| with a0 = a mod N, b0 = b mod N and N = base^n.
+*With absolute positions* the argument of Theorem 1 holds for any operation: digits above the n trained ones were
+always zero, so the model computes |a0 - b0| with a0 = a mod N, b0 = b mod N and N = base^n.
 
-*How often that is right.* Write a = A N + a0 and b = B N + b0. Where A = B, always. Where A > B, a is the larger
+*How often that is right.* Write a = A N + a0 and b = B N + b0. If A = B, always. If A > B, a is the larger
 number, and |a - b| = (A - B) N + a0 - b0, so the truncated difference is right
 
     where a0 >= b0   exactly if   (A - B) N = 0             modulo p,
     where a0 < b0    exactly if   (A - B) N = 2 (b0 - a0)   modulo p;
 
-where A < B the same with a and b exchanged. Without a modulus the first never happens, and the second where
-A = B + 1 and b0 - a0 = N / 2: |12 - 7| and |2 - 7| are both 5. With one, A - B matters modulo q = p / gcd(p, N)
-and b0 - a0 modulo p / gcd(p, 2): a sum over q residues, each counted in closed form. It is not enough that p
-divides N, as the last digits do not tell which number is larger; only modulo 2 that does not matter.
+and for A < B the same with a and b exchanged. Without a modulus the first never happens, and the second only if
+A = B + 1 and b0 - a0 = N / 2: |12 - 7| and |2 - 7| are both 5. With a modulus, A - B matters modulo
+q = p / gcd(p, N) and b0 - a0 modulo p / gcd(p, 2): a sum over q residues, each counted in closed form. It is not
+enough that p divides N, as the last digits do not say which number is larger; only modulo 2 this does not matter.
 
 *With relative positions* no window of columns is enough: the lowest digit depends on which operand is larger,
-and the highest digits tell that.
+which the highest digits decide.
 """
 
 from functools import partial
@@ -27,18 +27,18 @@ from lengthwise.theory.operations import OperationTheory, modulus_divides
 from lengthwise.theory.residues import count_difference, count_differences, cut, len_big, open_modulus
 
 ARRAY_STEPS = 20_000
-"""How many steps of array arithmetic take as long as one residue here."""
+"""Steps of array arithmetic that take as long as one residue here."""
 
 
 class DifferenceTheory(OperationTheory):
     by_columns = True
     relative = (
-        "which operand is larger is told by the highest digits and needed for the lowest, so no window of columns "
-        "is enough; theory does not say what the model does beyond its training domain"
+        "the lowest digit depends on which operand is larger, which the highest digits decide, so no window of "
+        "columns is enough; theory does not say what the model does outside its training domain"
     )
 
     def argument(self, task: Task, length: int) -> str:
-        return "Not in the paper, but by the argument of its Theorem 1"
+        return "Not in the paper, by the argument of its Theorem 1"
 
     def count_truncated(self, task: Task, size: int, rows: range, columns: range) -> int:
         unit = task.base**size
@@ -55,7 +55,7 @@ class DifferenceTheory(OperationTheory):
 
 
 def _larger(task: Task, size: int, larger: tuple[range, range], smaller: tuple[range, range]) -> int:
-    """Pairs that are answered right, of those where the first number has the larger high part."""
+    """The number of pairs answered right, among those where the first number has the larger high part."""
     (low, high), (other_low, other_high) = larger, smaller
     unit = task.base**size
     if task.modulus is None:
@@ -89,8 +89,8 @@ class Difference(Operation):
         return max(n, m)
 
     def digits(self, a: Any, b: Any, base: int) -> Any:
-        """By complements: a + (99..9 - b) has one more digit exactly if a > b, and without it is a - b - 1;
-        else its own complement is b - a."""
+        """By complements: a + (99..9 - b) has a leading 1 exactly if a > b, and the rest is then a - b - 1;
+        otherwise its complement is b - a."""
         import torch
 
         from lengthwise.tokens.digits import add

@@ -1,4 +1,4 @@
-"""Named experiments: each recipe owns its rows, tables, figures and the claims that its runs decide. No torch."""
+"""Recipes, the named experiments: each has its rows, tables, figures and claims. They need no torch."""
 
 from pkgutil import resolve_name
 from typing import Any
@@ -10,7 +10,7 @@ from lengthwise.recipes.recipe import Figure, Recipe, Setting, catalogue, of_row
 
 
 def _made(name: str, *, rows: str, purpose: str, **more: Any) -> Recipe:
-    """From what the catalogue has of it."""
+    """A recipe from its entry in the catalogue."""
     more.setdefault("title", f"`{name}`: {purpose}")
     return Recipe(name, resolve_name(f"{__name__}.{rows}"), purpose=purpose, **more)
 
@@ -19,7 +19,7 @@ RECIPES = {name: _made(name, **entry) for name, entry in catalogue()["recipes"].
 
 
 def find_recipes(name: str) -> list[Recipe]:
-    """The recipe of that name, or every one for `all`."""
+    """The recipe of this name, or all recipes for `all`."""
     if name == "all":
         return list(RECIPES.values())
     if name not in RECIPES:

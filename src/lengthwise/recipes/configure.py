@@ -1,5 +1,5 @@
-"""Presets, and the complete config of a run from a task, a preset or a file: where `train` starts, as a verb and
-in Python. And a grid of runs: every combination of the values that options take, each run named after its own.
+"""Presets; the complete config of a run from a task, a preset or a file, for `train`; and grids of runs for
+`sweep`: every combination of some options' values, each run named after its own.
 
 >>> config = configure("add", train="D2", size="nano", steps=500, training={"batch": 64})
 >>> config.model.layers, config.training.steps, config.training.batch, config.training.schedule
@@ -24,14 +24,14 @@ from lengthwise.records.spec import KEYS, SECTIONS
 from lengthwise.runs.config import RunConfig, file_name, read_config
 
 Rows = dict[str, RunConfig]
-"""What each row of a table or curve of a figure is called, and its config but for the seed."""
+"""Configs by the name of a row of a table or a curve of a figure, without the seed."""
 
 
 def paper(task: str, size: str = "mini") -> RunConfig:
-    """The paper's hyperparameter table, and its code where the table is silent.
+    """The paper's hyperparameters: its table, and its code where the table says nothing.
 
-    The table gives one rate and one dropout for all tasks. The paper's code differs for multiplication:
-    dropout 0.1 and a constant rate; this follows the code.
+    The table has one learning rate and one dropout for all tasks. For multiplication the paper's code has dropout
+    0.1 and a constant rate; this follows the code.
     """
     multiplies = task.startswith("mul")
     return RunConfig.stored(
@@ -54,19 +54,20 @@ def paper(task: str, size: str = "mini") -> RunConfig:
 
 
 def muon(task: str, size: str = "mini") -> RunConfig:
-    """What takes a fraction of the paper's steps: Muon, larger embeddings, an untied head, fresh problems."""
+    """A start that takes a fraction of the paper's steps: Muon, larger embeddings, an untied head, new
+    problems."""
     model = {**size_fields(size), "dropout": 0.1, "tied": False, "embedding_std": 0.3}
     return RunConfig.stored(task=task, model=model)
 
 
 def fast(task: str, size: str = "mini") -> RunConfig:
-    """One recipe for every task, and the defaults of all configs: it converges, and makes a model ignore digits it
-    never saw.
+    """The default hyperparameters, the same for every task: models converge, and ignore unseen digits.
 
-    Position embeddings that outweigh tokens, weight decay and dropout let attention go by position alone, so that
-    longer operands change nothing. Sparse digits take the model off the plateaus where it knows only part of an
-    answer. The rate starts to fall once half of every training length is right, and training ends 6,000 steps
-    later: what lies beyond these lengths settles last, and at a constant rate the hardest tasks get no further.
+    Position embeddings larger than token embeddings, weight decay and dropout make attention depend on positions,
+    so that longer operands change nothing. Sparse digits take the model off the plateaus where it knows only part
+    of an answer. The learning rate starts to fall once accuracy is 50 % on every training length, and training
+    ends 6,000 steps later: longer lengths converge last, and at a constant rate the hardest tasks do not improve
+    further.
     """
     return RunConfig(task=task, model=ModelConfig.named(size))
 
@@ -89,21 +90,21 @@ def configure(
     steps: int | None = None,
     **settings: Any,
 ) -> RunConfig:
-    """A preset (by default `fast`) for a task, at a size (`mini`), with settings: fields of `RunConfig`, where a
-    dict changes some fields of an inner config.
+    """The config of a preset (by default `fast`) for a task, at a size (`mini`), with settings: fields of
+    `RunConfig`, where a dict changes some fields of an inner config.
 
-    `config` is another start: a config, or a JSON or YAML file, which is a run's config.json or has some of these
-    keywords.
+    `config` starts from a config instead, or from a JSON or YAML file, which is a run's config.json or has some of
+    these keywords.
     """
     if config is None:
         if task is None:
-            raise InputError("missing task (an operation, with a modulus if wanted, as in add%101)")
+            raise InputError("missing task (such as add, mul or add%101)")
         config, size = find_preset(preset or "fast", task, size or "mini"), None
     else:
         if not isinstance(config, RunConfig):
             config, preset = _from_file(Path(config), task, preset, size), None
         if preset is not None:
-            raise InputError(f"preset {preset!r} does not go with a complete config")
+            raise InputError(f"preset {preset!r} cannot be combined with a complete config")
         if task is not None:
             config = config.changed(task=task)
     if size is not None:
@@ -114,15 +115,16 @@ def configure(
 
 
 def _from_file(path: Path, task: str | None, preset: str | None, size: str | None) -> RunConfig:
-    """What a run's config.json leaves out is as in the version that wrote it; other files start from a preset."""
+    """The config in a file. A run's config.json has the defaults of the version that wrote it; other files start
+    from a preset."""
     content = _read(path)
     if not isinstance(content, dict):
-        raise InputError(f"{path} is not a config: it holds no names with values")
+        raise InputError(f"{path} is not a config: it has no keys with values")
     if odd := [name for name in content if not isinstance(name, str)]:
         raise InputError(f"{path} is not a config: unknown option {odd[0]}")
     if {*KEYS, *SECTIONS} <= content.keys():
         if preset is not None:
-            raise InputError(f"preset {preset!r} does not go with {path}, which is a complete config")
+            raise InputError(f"preset {preset!r} cannot be combined with {path}, which is a complete config")
         return read_config(content, str(path))
     asked = {"task": task, "preset": preset, "size": size}
     content |= {name: value for name, value in asked.items() if value is not None}
@@ -137,11 +139,11 @@ def _from_file(path: Path, task: str | None, preset: str | None, size: str | Non
 
 
 def _read(path: Path) -> Any:
-    """JSON by its name, else YAML."""
+    """The content of a file: JSON if its name ends in .json, else YAML."""
     if path.suffix == ".json":
         return read_json(path)
     try:
-        import yaml  # noqa: PLC0415 (a machine that trains may have none)
+        import yaml  # noqa: PLC0415 (may be missing on a training machine)
     except ImportError:
         raise InputError(f"{path} is YAML, which requires pyyaml (a .json file does not)") from None
     try:
@@ -159,13 +161,13 @@ def _read(path: Path) -> Any:
 # --- a grid of runs -----------------------------------------------------------------------------------------
 
 START = ("config", "preset", "size")
-"""What a config starts from, besides the task."""
+"""Options that say what a config starts from, besides the task."""
 IN_EVERY_NAME = ("task", "train", "base", "encoding", "layout", "seed")
 MOST_RUNS, LONGEST_NAME = 100_000, 255
 
 
 def values(text: str) -> list[Any]:
-    """What an option takes one after the other; a JSON list where values have commas of their own.
+    """The values of an option to vary: a range, a comma list, or a JSON list if values contain commas.
 
     >>> values("0..3"), values("D1..4,D5"), values('["D5,D6", null]')
     ([0, 1, 2, 3], ['D1..4', 'D5'], ['D5,D6', None])
@@ -187,7 +189,8 @@ def values(text: str) -> list[Any]:
 
 
 def grid(options: Mapping[str, Any], vary: Mapping[str, Sequence[Any]]) -> Rows:
-    """The runs of all combinations, by name. Options are those of `train`, as `seed` and `training.steps`."""
+    """The configs of all combinations by name. Options are those of `train`, such as `seed` and
+    `training.steps`."""
     fixed, varied = _named(options), _named(vary)
     if math.prod(map(len, varied.values())) > MOST_RUNS:
         raise InputError(f"more than {MOST_RUNS:,} runs in one sweep")
@@ -197,19 +200,19 @@ def grid(options: Mapping[str, Any], vary: Mapping[str, Sequence[Any]]) -> Rows:
         config = configured({**fixed, **chosen})
         name = _run_name(config, chosen)
         if rows.setdefault(name, config) != config:
-            raise InputError(f"two different runs of the sweep would be called {name}")
+            raise InputError(f"two different runs of the sweep would have the name {name}")
     if not rows:
         raise InputError("no runs: an option to vary has no values")
     return rows
 
 
 def _named(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options by their full names; those of an inner config may come as a dict."""
+    """Options by their full names; those of an inner config may be given as a dict."""
     return {option_name(name): value for name, value in one_level(options).items()}
 
 
 def configured(options: Mapping[str, Any]) -> RunConfig:
-    """The config that `train` has with these options."""
+    """The config of `train` with these options."""
     keywords: dict[str, Any] = {}
     for name, value in options.items():
         outer, _, inner = name.partition(".")
@@ -221,7 +224,7 @@ def configured(options: Mapping[str, Any]) -> RunConfig:
 
 
 def option_name(name: str) -> str:
-    """The full name of an option of configs, `training.steps`, where the last part may do.
+    """The full name of a config option, such as `training.steps`, from it or its last part.
 
     >>> option_name("training.learning-rate"), option_name("steps")
     ('training.learning_rate', 'training.steps')
@@ -229,12 +232,12 @@ def option_name(name: str) -> str:
     last, known = name.replace("-", "_"), [*START, *_flat(RunConfig(task="add"))]
     found = [option for option in known if option == last] or [o for o in known if o.endswith(f".{last}")]
     if len(found) != 1:
-        raise InputError(f"unknown option {name!r} (choose one of a run's config, as seed or training.steps)")
+        raise InputError(f"unknown option {name!r} (choose an option of train, such as seed or training.steps)")
     return found[0]
 
 
 def changed_options(config: RunConfig, start: RunConfig) -> dict[str, Any]:
-    """Where a config differs from the one that it started from."""
+    """The options in which a config differs from its start."""
     before = _flat(start)
     return {name: value for name, value in _flat(config).items() if value != before[name]}
 
@@ -244,7 +247,7 @@ def _flat(config: RunConfig) -> dict[str, Any]:
 
 
 def one_level(content: Mapping[str, Any]) -> dict[str, Any]:
-    """With a dot where there was an inner dict."""
+    """A mapping without inner dicts: their keys are joined with a dot."""
     found: dict[str, Any] = {}
     for name, value in content.items():
         found |= {f"{name}.{key}": own for key, own in value.items()} if isinstance(value, dict) else {name: value}

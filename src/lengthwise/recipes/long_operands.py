@@ -1,9 +1,9 @@
-"""Operands many times longer than trained: sums by coupled and abacus positions, by every encoding, and products;
-and what of that is learned, and what is built in: the recipe of 1,000 digits without one of its ingredients, and
-position coupling as its authors published it.
+"""Recipes of operands many times longer than in training: sums with coupled and abacus positions and with every
+encoding, and products; and how much is learned and how much is built in: the recipe of 1,000 digits without one of
+its ingredients, and position coupling as its authors published it.
 
-All but that one are small decoders that attend alike however many keys there are, and start from Muon and fresh
-problems: they are no rows of the paper, so that its preset has no say here.
+All but the last are small decoders whose attention does not depend on the number of keys. They start from Muon and
+new problems with every preset, as they are not rows of the paper.
 """
 
 from collections.abc import Sequence
@@ -14,17 +14,18 @@ from lengthwise.recipes.configure import Rows, muon
 from lengthwise.recipes.recipe import CHECKPOINT_EVERY, Setting, Tuning
 from lengthwise.runs.config import RunConfig
 
-# Sums column by column: one layer of position-only attention, all positions alike. Then nothing in a long number
-# is unlike what training showed but the count of keys. Two heads would do; each starts out on a column near by.
+# Sums column by column: one layer of position-only attention, the same at all positions. Then a long number
+# differs from those of training only in the number of keys. Two heads would suffice; each starts on a nearby
+# column.
 POSITION_ONLY: dict[str, Any] = {"layers": 1, "heads": 4, "place_attention": True, "position_waves": True}
-# For it embeddings and head, which AdamW trains, take a high rate.
+# It needs a high learning rate for embeddings and head, which AdamW trains.
 POSITION_ONLY_TUNING = Tuning(steps=4_000, batch=64, dropout=0.0, rate=1e-2, evaluate_every=1_000)
 LAPTOP_TUNING = Tuning(steps=600, batch=8, dropout=0.0, rate=1e-2, evaluate_every=200)
-# Tokens of a row that several problems share. Position-only attention then meets columns at all distances, as in a
-# long number, and learns to tell that a column is not there. The more columns a head meets that it must not take
-# for its own, the sharper it grows, and the further it then generalizes.
+# Tokens of a row of several problems. Position-only attention then sees columns at all distances, as in a long
+# number, and learns when a column is missing. The more other columns a head has to ignore, the sharper it becomes,
+# and the further it generalizes.
 ROW = 288
-# Queries and keys of one length, and queries scaled by the logarithm of how many keys they see.
+# Queries and keys of unit length, and queries scaled by the logarithm of the number of keys.
 ATTENTION: dict[str, Any] = {"normalized_attention": True, "log_length_scale": True}
 MEASURED: dict[str, Any] = {"problems": 1_000, "interim_problems": 100}
 SETS = ("lopsided", "carry", "alternating")
@@ -41,7 +42,8 @@ def long_run(
     row: int | None = None,
     **model: Any,
 ) -> RunConfig:
-    """All pairs of operand lengths alike, each problem by itself or several in a row of `row` tokens."""
+    """A run with all pairs of operand lengths equally likely, one problem per row or several in rows of `row`
+    tokens."""
     packing = "concatenated" if row else "lines"
     start = muon(task, "nano").changed(encoding=encoding, layout=layout, train=train, test=test)
     return tuning.applied(start).changed(
@@ -54,11 +56,11 @@ def long_run(
 def position_only(
     encoding: str, train: str, test: str, tuning: Tuning, *, width: int, context: int, row: int = ROW
 ) -> RunConfig:
-    """Sums by attention that knows positions alone, in rows of `row` tokens.
+    """A run on sums with position-only attention, in rows of `row` tokens.
 
-    Operands are as wide as the longer one, as position coupling was published, so that a column has digits of
-    both or of neither. `context` has room for the longest answer, and is one more than a prime: positions then
-    run in a circle that no wave repeats on.
+    Operands are as wide as the longer one, as published for position coupling, so that a column has digits of both
+    or of neither. `context` fits the longest answer and is one more than a prime: positions then lie on a circle
+    on which no wave repeats.
     """
     shape = {**POSITION_ONLY, "width": width, "context": context}
     return long_run("add", encoding, train, test, tuning, layout="level", row=row, **shape)
@@ -71,7 +73,7 @@ def coupled(setting: Setting, train: str, test: str, context: int) -> RunConfig:
 
 
 def coupled_1000_rows(setting: Setting) -> Rows:
-    """Real decoding of some problems stands beside one pass over all."""
+    """The recipe of 1,000 digits, scored in one pass, and for some problems decoded token by token."""
     run = coupled(setting, "D1..20", "D20,D50,D100,D200,D500,D1000", context=1_032)
     return {"coupled-1000": run.changed(evaluation={"sets": SETS, "decoded": 100, "anatomy": 200})}
 
@@ -83,7 +85,7 @@ def coupled_200_rows(setting: Setting) -> Rows:
 
 
 ABACUS_PRODUCTS = Tuning(steps=20_000, batch=128, dropout=0.0, evaluate_every=4_000)
-# McLeish's best models apply a block of layers several times, the input added anew each time. Waves learn faster
+# McLeish's best models apply a block of layers several times, adding the input each time. Waves are learned faster
 # here than a table of positions.
 LOOPED: dict[str, Any] = {
     "layers": 4,
@@ -98,7 +100,7 @@ LOOPED: dict[str, Any] = {
 def abacus_rows(setting: Setting) -> Rows:
     """McLeish's settings: sums of up to 100 digits from 20, products of up to 25 from 15."""
     if setting.laptop:
-        # Many short rows: one problem of each teaches `=` where numbers begin.
+        # Many short rows: the first problem of each teaches `=` where numbers begin.
         shape = {"width": 128, "context": 132, "row": 60}
         run = position_only("abacus", "D1..8", "D8,D10,D15,D20", replace(LAPTOP_TUNING, batch=36), **shape)
         return {"abacus-100-add": run.changed(evaluation={"pairs": 20})}
@@ -121,10 +123,10 @@ WITH_TABLE = ("coupled", "abacus")
 def encodings_rows(setting: Setting) -> Rows:
     """Every encoding under one protocol: sums of up to 20 digits in training, up to 100 in testing.
 
-    All have the layout `reversed`, without padding, as McLeish has it. The natural layout of relative encodings,
-    `aligned`, pads every training problem to the longest one tested: at 100 digits five times the tokens, and a
-    training without short sequences. Position tables are learned here, as published. Every problem has a row of
-    its own, as evaluation has it: most encodings number tokens from a row's first one.
+    All have the layout `reversed`, without padding, as in McLeish et al. The usual layout of relative encodings,
+    `aligned`, pads every training problem to the longest one tested: five times the tokens at 100 digits, and no
+    short sequences in training. Position tables are learned, as published. Every problem has its own row, as in
+    evaluation: most encodings number tokens from the start of a row.
     """
     train, test, tuning, shape, context = setting.pick(
         ("D1..20", "D20,D30,D40,D50,D100", ENCODINGS_TUNING, ENCODINGS_SHAPE, 400),
@@ -147,8 +149,8 @@ UPWARD_HEADS: dict[str, Any] = {"heads": 8, "token_heads": 4, "place_attention":
 
 
 def upward_rows(setting: Setting) -> Rows:
-    """Products of N x 2 digits: some heads attend by position alone, to columns of the long number, and some by
-    content, to the short number, which stands at no fixed distance."""
+    """Products of N x 2 digits: position-only heads for the columns of the long number, and content heads for the
+    short number, which is at no fixed distance."""
     train, tests, base, tuning, shape = setting.pick(
         ("1..40x2", UPWARD_TESTS, 10, UPWARD_TUNING, {"layers": 3, "width": 256, "context": 1_032, "row": ROW}),
         ("1..6x2", "6x2,12x2,24x2,40x2", 3, LAPTOP_UPWARD_TUNING, LAPTOP_UPWARD_SHAPE),
@@ -157,7 +159,7 @@ def upward_rows(setting: Setting) -> Rows:
     return {"upward-multiplication": run.changed(base=base, evaluation={"decoded": 100})}
 
 
-# What is changed of the recipe of 1,000 digits in each row, to tell what is learned from what is built in.
+# The change of each row to the recipe of 1,000 digits, to separate what is learned from what is built in.
 LADDER: dict[str, dict[str, Any]] = {
     "recipe": {},
     "attention-frozen": {"model": {"frozen_attention": True}},
@@ -182,7 +184,7 @@ FIFTY = (*range(20, 1_001, 20), *AROUND_THE_END)
 
 
 def ladder_rows(setting: Setting) -> Rows:
-    """Each ingredient removed alone, all else as in `coupled-1000` but for the size of the circle."""
+    """Each ingredient removed separately; everything else but the size of the circle is as in `coupled-1000`."""
     start = _on_all_sets(setting, LADDER_LENGTHS)
     return {f"prior-{name}": start.changed(**changes) for name, changes in LADDER.items()}
 
@@ -236,7 +238,7 @@ LAPTOP_PUBLISHED: dict[str, dict[str, Any]] = {
     "model": {"width": 64, "context": 27},
     "training": {"learning_rate": 2e-3, "batch": 64, "steps": 2_000, "warmup": 20, "evaluate_every": 500},
 }
-# What `long-encodings` has instead, where coupled positions fail at 30 digits, besides the shape.
+# The settings of `long-encodings`, where coupled positions fail at 30 digits, besides the shape.
 OURS: dict[str, dict[str, Any]] = {
     "our-block": {"model": {"block": "gpt", "tied": False, "embedding_std": 0.3, **ATTENTION}},
     "our-layout": {"layout": "reversed"},
@@ -254,8 +256,9 @@ OURS: dict[str, dict[str, Any]] = {
 
 
 def published(setting: Setting) -> RunConfig:
-    """Operands as wide as the longer one and an answer one digit wider, as theirs. Operands are written from the
-    lowest digit on here and from the highest there, which to one layer with coupled positions is the same."""
+    """Operands as wide as the longer one and an answer one digit wider, as published. Operands are written with
+    the lowest digit first here and the highest first there, which is the same for one layer with coupled
+    positions."""
     train, test = setting.pick(("D1..30", "D30,D50,D100,D150,D200"), ("D1..6", "D6,D12,D24"))
     start = RunConfig.stored(task="add", encoding="coupled", layout="level", train=train, test=test, **PUBLISHED)
     return start.changed(evaluation={**MEASURED, "sets": SETS}, **setting.pick({}, LAPTOP_PUBLISHED))
@@ -266,7 +269,8 @@ def published_rows(setting: Setting) -> Rows:
 
 
 def differences_rows(setting: Setting) -> Rows:
-    """As published, in as many steps as `long-encodings` has, and with each of its other settings alone."""
+    """As published, with the number of steps of `long-encodings`, and with each of its other settings
+    separately."""
     steps, shape = setting.pick((ENCODINGS_TUNING.steps, ENCODINGS_SHAPE), (1_000, LAPTOP_ENCODINGS_SHAPE))
     start = published(setting).changed(training={"steps": steps, "warmup": steps // 100})
     rows = {"published": {}, "our-shape": {"model": shape}, **OURS}

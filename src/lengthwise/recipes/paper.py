@@ -1,8 +1,8 @@
-"""The paper's tables, sums, products and residues, and its figures, models watched closely while they learn and
-models of several sizes on samples of several sizes; and controls beside them.
+"""Recipes of the paper's tables (sums, products and residues) and figures (frequent evaluations during training,
+and several model and sample sizes); and controls.
 
-Models are MiniGPT, and MicroGPT for products of up to two digits. Sums of residues are trained on D4 and products
-of residues on D3, as the paper has it (it primes one row, sums modulo 150, with shorter operands; here no row is).
+Models are MiniGPT, and MicroGPT for products of up to two digits. Sums modulo p are trained on D4 and products
+modulo p on D3, as in the paper (it primes one row, sums modulo 150, with shorter operands; here no row is primed).
 """
 
 import json
@@ -32,8 +32,7 @@ from lengthwise.runs.config import RunConfig
 
 SUM_TRAIN = ("D4", "B4", "D5", "D6", "D7", "D4+D5", "D5+D6", "D6+D7")
 PAPER_SAMPLES = {"D6+D7": 120_000}
-# What products are trained on, and the model's size. The last one is a row that the paper's source has and its
-# tables leave out.
+# Training domains of products, and the model's size. The last one is in the paper's source but not in its tables.
 PRODUCT_TRAIN = {"D1+D2": "micro", "D2": "micro", "D3": "mini", "D2+D3+D4": "mini", "D3+D4": "mini"}
 SUM_MODULI, PRODUCT_MODULI = (50, 51, 100, 101, 150, 151, 200, 201), (50, 51, 100, 101, 150, 200, 201)
 PAPER_RESIDUE_TRAIN = {"add%150": "D1..4"}
@@ -47,7 +46,7 @@ def addition_rows(setting: Setting) -> Rows:
 
 
 def sums(setting: Setting, train: str) -> RunConfig:
-    """Trained there, tested on D1 to D9."""
+    """A run on sums, tested on D1 to D9."""
     run = paper_run(setting, "add", train, setting.pick("D1..9", "D1..3")).changed(evaluation=OF_SUMS)
     if setting.preset == "paper" and train in PAPER_SAMPLES:
         return run.changed(data={"samples": PAPER_SAMPLES[train]})
@@ -83,7 +82,7 @@ def table_rows(setting: Setting) -> Rows:
     return {name: config for rows in tables for name, config in rows(setting).items()}
 
 
-# Learning is over after some 300 steps, so looks are frequent and the run is short.
+# Sums are learned in about 300 steps, so evaluations are frequent and the run is short.
 WATCHED_TUNING = Tuning(steps=800, evaluate_every=10)
 WATCHED: dict[str, Any] = {"digits": True, "dynamics": True, "interim_problems": 500}
 
@@ -92,7 +91,7 @@ SCALES_TRAIN = ("D4", "D5", "D6", "D7", "D4+D5", "D5+D6", "D6+D7")
 
 
 def watched_rows(setting: Setting) -> Rows:
-    """Tested on each length, and on one sample of all lengths together, the paper's D<=9."""
+    """Sums tested on each length, and on one sample of all lengths, the paper's D<=9."""
     domains, longest = setting.pick((("D4", "D5", "D4+D5"), 9), (("D2", "D3", "D2+D3"), 4))
     changes: dict[str, Any] = setting.pick({}, {"base": 4, "training": {"evaluate_every": 250}})
     runs = {t: paper_run(setting, "add", t, each_and_all(longest), WATCHED_TUNING) for t in domains}
@@ -114,7 +113,8 @@ def all_digits_rows(setting: Setting) -> Rows:
 
 
 def scales_rows(setting: Setting) -> Rows:
-    """The figure shows training domains; one length beyond tells whether the rest is ignored."""
+    """Residues and products with all digits during training; one longer length shows whether the rest is
+    ignored."""
     sizes = setting.pick(("nano", "micro", "mini"), ("width32", "width64"))
     samples = setting.pick({"100k": 100_000, "200k": 200_000}, {"300": 300, "1k": 1_000})
     return {
@@ -147,12 +147,13 @@ def mixture_is_easier(run: RunView, runs: Sequence[RunView]) -> Words:
 
 
 def _all_else(run: RunView) -> str:
-    """A run's config but for what it was trained on."""
+    """A run's config without its training domain."""
     return json.dumps({**run.config, "train": None}, sort_keys=True)
 
 
 def learned_step(run: RunView) -> float:
-    """The first step from which a run stays at 99 % or more on its training domain; infinity where none is."""
+    """The first step from which accuracy on the training domain stays at 99 % or more; infinity if there is
+    none."""
     history = run.history("exact", run.train, TRUTH)
     step = learned_at({step: (record.correct or 0) / record.total for step, record in history.items()})
     return math.inf if step is None else step
@@ -161,14 +162,14 @@ def learned_step(run: RunView) -> float:
 # --- controls beside the tables --------------------------------------------------------------------------------
 
 DRAW = 2025
-"""What the questions are drawn by. It was committed before any of them was trained."""
+"""The seed by which the questions are drawn. It was committed before any of them was trained."""
 BASES, MODULI, LENGTHS = range(4, 17), range(3, 251), {"add": range(2, 6), "mul": range(2, 4)}
 
 # One row of each table.
 CONTROLLED = ("addition-D4", "modular-addition-p101", "multiplication-D3", "modular-multiplication-p51")
 LAPTOP_CONTROLLED = ("addition-D1+D2", "modular-addition-p35")
 SECONDS = 150
-"""Of training for each row as printed: ten minutes in all."""
+"""Training time of each row as printed: ten minutes in all."""
 
 # Version 0.1's setting for products modulo p: no dropout, and no sparse digits.
 PLATEAUS_TUNING = Tuning(steps=6_000, batch=512, dropout=0.0, decay=0.1, position_std=1.2, evaluate_every=1_000)
@@ -184,14 +185,15 @@ LAPTOP_INTERVENED = ("addition-D1+D2", "modular-addition-p35", "modular-addition
 
 
 def question_rows(setting: Setting) -> Rows:
-    """Each is trained as `lengthwise train TASK --train Dn --base B` does it, with no other option."""
+    """Twenty questions, each trained as by `lengthwise train TASK --train Dn --base B` with no other option."""
     draws = random.Random(DRAW)
     drawn = [_question(draws, setting) for _ in range(setting.pick(20, 2))]
     return {f"questions-{k:02}": config for k, config in enumerate(drawn, start=1)}
 
 
 def _question(draws: random.Random, setting: Setting) -> RunConfig:
-    """Sum or product, with a modulus or without, a base and a length: each alike, independently."""
+    """A random question: sum or product, with or without a modulus, a base and a length, all independent and
+    uniform."""
     operation, modular = draws.choice(sorted(LENGTHS)), draws.choice([False, True])
     base, modulus, length = draws.choice(BASES), draws.choice(MODULI), draws.choice(LENGTHS[operation])
     task = f"{operation}%{modulus}" if modular else operation
@@ -201,7 +203,8 @@ def _question(draws: random.Random, setting: Setting) -> RunConfig:
 
 
 def fixed_samples_rows(setting: Setting) -> Rows:
-    """Nine tenths of the samples are trained on, 90,000 as in the  What is fixed cannot be made sparse."""
+    """One row of each table on fixed samples, of which nine tenths, 90,000 as in the paper, are for training. A
+    fixed set has no sparse digits."""
     data = {"samples": setting.pick(100_000, 500), "sparse": 0.0}
     return {f"fixed-samples-{name}": config.changed(data=data) for name, config in _controlled(setting).items()}
 
@@ -218,8 +221,8 @@ def _controlled(setting: Setting) -> Rows:
 
 
 def counterexample_rows(setting: Setting) -> Rows:
-    """The row B4 is the one of the addition tables."""
-    # What a row is called, and what it is trained on.
+    """Training domains that show too few values of the top digits. The row B4 is that of the addition tables."""
+    # Names of rows, and their training domains.
     named = setting.pick(
         {"D4-lead6": "D4[lead>=6]", "D1..9": "D1..9"}, {"D2-lead3": "D2[lead>=3]", "D1..3": "D1..3"}
     )
@@ -229,14 +232,14 @@ def counterexample_rows(setting: Setting) -> Rows:
 
 
 def plateau_rows(setting: Setting) -> Rows:
-    """Products modulo p without the curriculum of sparse digits, which takes a model off its plateaus."""
+    """Products modulo p without the curriculum of sparse digits, which prevents plateaus."""
     rows = modular_multiplication_rows(setting, PLATEAUS_TUNING)
     unsparse = {name: row.changed(data={"sparse": 0.0}) for name, row in rows.items()}
     return {name.replace("modular-multiplication", "plateaus"): row for name, row in unsparse.items()}
 
 
 def packing_rows(setting: Setting) -> Rows:
-    """In the layout of the paper's example, `123+45=168`, where problems differ in length."""
+    """Both packings, in the layout of the paper's example, `123+45=168`, where problems differ in length."""
     train, test = setting.pick(("D1..4", "D1..9"), ("D1+D2", "D1..3"))
     run = paper_run(setting, "add", train, test, PACKING_TUNING).changed(layout="plain")
     return {f"packing-{way}": run.changed(data={"packing": way}) for way in ("lines", "concatenated")}
@@ -248,7 +251,8 @@ def intervened_rows(setting: Setting) -> Rows:
 
 
 def _representatives() -> list[RunConfig]:
-    """A row for each table. The grid is ours, so it starts from the preset `fast` whatever was asked for."""
+    """A grid for one row of each table. It is not in the paper, so it starts from the preset `fast` with every
+    preset."""
     sums, products = (Tuning(steps=steps, evaluate_every=1_000) for steps in (2_000, 4_000))
     return [
         paper_run(Setting(), "add", "D4", "D1..9", sums),
@@ -269,12 +273,12 @@ def regularization_rows(setting: Setting) -> Rows:
     }
 
 
-# A modulus, a base of which it divides a power, and one of which it divides none.
+# A modulus, a base of which it divides a power, and a base of which it divides no power.
 DIVIDED = {81: (9, 10), 49: (7, 10), 64: (8, 9)}
 
 
 def bases_rows(setting: Setting) -> Rows:
-    """The same residues, written in two bases: only how numbers are written differs."""
+    """The same modulus in two bases: only the way numbers are written differs."""
     rows: Rows = {}
     for operation, (p, bases) in product(("add", "mul"), setting.pick(DIVIDED, {16: (4, 5)}).items()):
         task = f"{operation}%{p}"
@@ -308,7 +312,7 @@ def top_digit_stuck(run: RunView) -> Words:
 
 
 def both_long_is_not_enough(run: RunView) -> Words:
-    """Trained on Bn, a model misses some sums one digit shorter: it never saw an empty top digit."""
+    """Trained on Bn, a model is wrong on some sums one digit shorter: it never saw a zero top digit."""
     if {part.kind for part in run.train.parts} != {"B"}:
         return []
     shorter = run.final_counts[f"D{run.train.length - 1}", TRUTH]
@@ -330,7 +334,7 @@ def unread_digits_dead(run: RunView) -> Words:
 
 
 def digits_that_matter(run: RunView) -> int:
-    """n, or the least k with p dividing base^k where that is less."""
+    """n, or the smallest k such that p divides base^k if that is less."""
     task, n = run.task, run.train.length
     if task.modulus is None:
         return n

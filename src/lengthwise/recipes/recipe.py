@@ -1,10 +1,10 @@
-"""What a recipe is: the rows it trains, and the tables, figures and claims that their runs fill and decide. And
-what rows share: the scale that they are run at, what they were tuned to, and small models for a laptop.
+"""Recipes: the rows that a recipe trains, and the tables, figures and claims that are made from its runs. And what
+rows share: scale, tuning, and small models for a laptop.
 
-A run belongs to a recipe by its row, ROW-sSEED. What is said of a recipe, which functions of the report make its
-tables and figures, and which ones here decide its theorems and claims, is in catalogue.toml: they are found when
-needed, so that recipes import no torch, no matplotlib and no polars. Of a claim every run is judged by itself, and
-a row's verdict counts its seeds.
+A run belongs to a recipe by its row, ROW-sSEED. The texts of a recipe, the functions of the report that make its
+tables and figures, and the functions here that decide its theorems and claims are in catalogue.toml. They are
+imported when needed, so that recipes import no torch, no matplotlib and no polars. For a claim every run is judged
+separately, and a row's verdict counts its seeds.
 
 >>> str(Tally((HOLDS, FAILS, HOLDS))), str(Tally((HOLDS, UNDECIDED)))
 ('holds in 2 of 3 seeds', 'holds in 1 of 2 seeds, 1 undecided')
@@ -37,7 +37,7 @@ TUNING_SEED = 0
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """At which scale a recipe is run, and where its hyperparameters come from."""
+    """The scale of a recipe, and the preset of its hyperparameters."""
 
     scale: str = "full"
     preset: str = "fast"
@@ -54,13 +54,14 @@ class Setting:
         return self.scale == "laptop"
 
     def pick(self, full: T, laptop: T) -> T:
-        """What is meant for this scale."""
+        """The value for this scale."""
         return laptop if self.laptop else full
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning:
-    """What experiments beside the paper's tables were tuned to on seed 0. Rows of equal steps and batch stack."""
+    """Hyperparameters of experiments other than the paper's tables, tuned on seed 0. Rows of equal steps and batch
+    train as a stack."""
 
     steps: int
     batch: int = 256
@@ -69,7 +70,7 @@ class Tuning:
     rate: float = 1e-3
     position_std: float | None = None
     sampling: str | None = None
-    """The config's own where None."""
+    """None for the config's own."""
     evaluate_every: int = 500
 
     def applied(self, config: RunConfig) -> RunConfig:
@@ -97,8 +98,8 @@ def paper_run(
     size: str = "mini",
     answer_width: int | None = None,
 ) -> RunConfig:
-    """A run of the paper's training domain and model size, from the preset asked for; a tuning of its own replaces
-    the preset `fast`. At the scale of a laptop only the question is the paper's."""
+    """A run with the paper's training domain and model size, from the setting's preset; a `tuning` replaces the
+    preset `fast`. At laptop scale only the question is the paper's."""
     if setting.laptop:
         return small(task, train, test) if tuning is None else small_tuned(task, train, test)
     start = find_preset(setting.preset, task, size)
@@ -108,10 +109,10 @@ def paper_run(
     return start.changed(train=train, test=test, data={"answer_width": answer_width})
 
 
-# What differs from the preset `fast` at the scale of a laptop, where a small model needs few problems: batch,
-# curriculum, cool-down and the time between evaluations are shorter. More digits to tell apart, those of a larger
-# base, help a model to ignore digits it never saw. With NanoGPT's three heads at a rate of 1e-3 sums modulo 35 are
-# not learned well enough in that time; at 4e-3 wider models ignored unseen digits less well.
+# Changes to the preset `fast` at laptop scale, where a small model needs few problems: batch, curriculum,
+# cool-down and the time between evaluations are smaller. A larger base, with more digits to distinguish, helps a
+# model to ignore unseen digits. With NanoGPT's three heads at a rate of 1e-3, sums modulo 35 are not learned well
+# enough in that time; at 4e-3, wider models ignored unseen digits less well.
 SMALL_SUMS: dict[str, Any] = {
     "base": 6,
     "model": {"heads": 6},
@@ -129,17 +130,17 @@ SMALL_SUMS: dict[str, Any] = {
 
 
 def small(task: str, train: str, test: str = "D1..3") -> RunConfig:
-    """A run that learns operands of up to two digits in a minute, tested one length above.
+    """A run that learns operands of up to two digits in a minute, tested on up to three.
 
-    Products keep a tuning of their own: with the preset they learn their domain in 1,200 steps, but do not ignore
-    unseen digits with every seed (docs/log.md).
+    Products have their own tuning: with the preset they learn their domain in 1,200 steps, but not every seed
+    ignores unseen digits (docs/log.md).
     """
     if task.startswith("mul"):
         return small_tuned(task, train, test)
     return fast(task, "nano").changed(train=train, test=test, **SMALL_SUMS)
 
 
-# The same for products, and for experiments that have a tuning of their own at full scale too.
+# The same for products, and for experiments that have their own tuning at full scale too.
 TUNED_SUMS: dict[str, Any] = {
     "base": 6,
     "model": {"layers": 2, "heads": 16, "width": 64, "embedding_std": 0.5, "position_std": 1.5},
@@ -150,8 +151,9 @@ TUNED_PRODUCTS: dict[str, Any] = {
     "model": {"layers": 2, "heads": 16, "width": 64, "embedding_std": 1.0, "position_std": 4.0},
     "training": {"steps": 1_800, "batch": 64, "learning_rate": 8e-3, "weight_decay": 0.3},
 }
-# Nothing needs ignoring with relative positions, so there is no dropout. The preset does not do for them: with it,
-# without dropout, 7 and 11 % of the demo's three-digit sums were right (seeds 0, 2), with this 92 % (seed 1).
+# With relative positions no digits need to be ignored, so there is no dropout. The preset does not work for them:
+# with it, and without dropout, accuracy on the demo's three-digit sums was 7 and 11 % (seeds 0, 2), with this 92 %
+# (seed 1).
 SMALL_RELATIVE: dict[str, Any] = {"heads": 4, "dropout": 0.0, "normalized_attention": True}
 
 
@@ -168,23 +170,23 @@ def small_tuned(task: str, train: str, test: str = "D1..3") -> RunConfig:
 # --- recipes --------------------------------------------------------------------------------------------------
 
 Words = list[str | None]
-"""A verdict on each thing that was looked at in a run; none where it has nothing to say of a claim."""
+"""The verdicts of a run on a claim, one for each domain or count; empty if the claim is not about the run."""
 RowsOf = Callable[[Setting], Rows]
 Claims = Mapping[str, Mapping[str, Any]]
-"""Where something is said; what, and which function decides it."""
+"""By source, the text of a claim and the function that decides it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
     name: str
-    """Of its files, results/figures/NAME.svg."""
+    """The name of its files, results/figures/NAME.svg."""
     title: str
     caption: str
-    """Two sentences that a student understands: what is drawn, and what to see in it."""
+    """What is drawn and what to see in it, for a reader who has not read the paper."""
     alt: str
-    """For those who cannot see it."""
+    """A description for screen readers."""
     drawn_by: str
-    """The function of report/figures that draws it, as `lengths.counterexample`."""
+    """The function of report/figures that draws it, such as `lengths.counterexample`."""
     of: str
     """The recipe whose rows it shows."""
 
@@ -194,20 +196,20 @@ class Recipe:
     name: str
     rows: RowsOf
     seeds: Sequence[int] = (1,)
-    """At full scale, where no number is asked for; in small, the first. Lower ones were looked at in tuning."""
+    """Default seeds at full scale; at laptop scale, the first. Lower ones were used in tuning."""
     purpose: str = ""
     title: str = ""
-    """Of its part of the page of results."""
+    """The title of its part of docs/results.md."""
     words: str = ""
-    """What is said there of its tables."""
+    """The text about its tables there."""
     section: str | None = None
-    """Of that page, where its tables are shown."""
+    """The section of that page with its tables."""
     tables: Mapping[str, str] = field(default_factory=dict[str, str])
-    """By the name of their files, the functions of report that make them, as `recipe_tables.by_length`."""
+    """By file name, the functions of report that make its tables, such as `recipe_tables.by_length`."""
     theorems: Claims = field(default_factory=dict[str, dict[str, Any]])
     claims: Claims = field(default_factory=dict[str, dict[str, Any]])
     without: Sequence[tuple[str, str]] = ()
-    """Cells of its tables, each a row and what it is tested on, without which the deviation is given too."""
+    """Cells of its tables (row and test domain) that a second figure for the deviation leaves out."""
 
     @property
     def figures(self) -> list[Figure]:
@@ -217,7 +219,7 @@ class Recipe:
         return 1 if setting.laptop else len(self.seeds)
 
     def runs(self, setting: Setting, seeds: int, only: Sequence[str] = ()) -> Rows:
-        """Every row with `seeds` seeds from the first; 0 stands for the seed that is tuned on, alone."""
+        """Every row with `seeds` seeds, counted from the first; 0 means only the tuning seed."""
         rows = self.rows(setting)
         for name in only:
             if name not in rows:
@@ -234,7 +236,7 @@ def catalogue() -> dict[str, Any]:
 
 @cache
 def _figures() -> list[tuple[str, Figure]]:
-    """Every figure, with the recipe that it belongs to."""
+    """Every figure, with the recipe it belongs to."""
     found: list[tuple[str, Figure]] = []
     for entry in catalogue()["figures"]:
         for of, words in entry["of"].items():
@@ -245,12 +247,12 @@ def _figures() -> list[tuple[str, Figure]]:
 
 @cache
 def row_names(rows: RowsOf) -> frozenset[str]:
-    """At every scale."""
+    """The names of rows at all scales."""
     return frozenset(name for scale in SCALES for name in rows(Setting(scale=scale)))
 
 
 def of_rows(rows: RowsOf, runs: Iterable[RunView]) -> list[RunView]:
-    """The runs of these rows, in their order."""
+    """The runs of these rows, in order."""
     names = row_names(rows)
     return [run for run in runs if run.row in names]
 
@@ -262,23 +264,23 @@ OPPOSITE = {HOLDS: FAILS, FAILS: HOLDS, UNDECIDED: UNDECIDED}
 
 @dataclass(frozen=True)
 class Tally:
-    """The verdicts of a row's seeds, in their order."""
+    """The verdicts of a row's seeds, in order."""
 
     words: tuple[str, ...]
 
     @property
     def holds(self) -> bool:
-        """In every seed."""
+        """Whether it holds in every seed."""
         return {*self.words} == {HOLDS}
 
     @property
     def refuted(self) -> bool:
-        """It fails in some seed and holds in none."""
+        """Whether it fails in some seed and holds in none."""
         return FAILS in self.words and HOLDS not in self.words
 
     @property
     def counted(self) -> str:
-        """Of how many seeds it holds, and how many decide nothing."""
+        """In how many seeds it holds, and how many are undecided."""
         seeds = f"{self.words.count(HOLDS)} of {len(self.words)} seed{'' if len(self.words) == 1 else 's'}"
         undecided = self.words.count(UNDECIDED)
         return f"{seeds}, {undecided} undecided" if undecided else seeds
@@ -288,53 +290,53 @@ class Tally:
 
 
 def tally(words: Iterable[str | None]) -> Tally:
-    """Of one word a seed; a seed of which nothing was predicted decides nothing."""
+    """The tally of one verdict per seed; a seed without a prediction counts as undecided."""
     return Tally(tuple(word or UNDECIDED for word in words))
 
 
 def as_predicted(run: RunView) -> Words:
-    """On every length that a theorem speaks of, whether the run computes the predicted function."""
+    """Whether the run computes the predicted function, on every length that a theorem covers."""
     return [verdict.word for verdict in run.verdicts() if verdict.prediction.within_theorem]
 
 
 def residues_as_predicted(run: RunView, operation: str, divides: bool) -> Words:
-    """The same of an operation's residues whose modulus divides a power of the base, or of those where it does
+    """The same for runs of an operation whose modulus divides a power of the base, or for those where it does
     not."""
     wanted = modulus_divides(run) == divides and run.task.operation == operation
     return as_predicted(run) if wanted else []
 
 
 def modulus_divides(run: RunView) -> bool:
-    """Whether the modulus divides base^n, n the longest length trained on."""
+    """Whether the modulus divides base^n, where n is the longest trained length."""
     return operations.modulus_divides(run.task, run.train.length)
 
 
 THEORY = "theory"
-"""In place of a reference: the function that theory says a run computes on a domain."""
+"""A reference that stands for the function predicted on each domain."""
 
 
 def compared(run: RunView, domains: Iterable[Domain], reference: str = TRUTH) -> list[Measured]:
-    """Exact match after training on these domains, without those where nothing was compared with the reference."""
+    """Exact match after training on these domains, without those that were not compared with the reference."""
     predicted = run.spec.predicted_hypothesis
     places = [(str(d), str(predicted(d)) if reference == THEORY else reference) for d in domains]
     return [run.final_counts[place] for place in places if place in run.final_counts]
 
 
 def generalizes(run: RunView, reference: str = TRUTH) -> str:
-    """Whether a run is right, or answers as another reference does, on 99 % of every longer length."""
+    """Whether agreement with truth, or with another reference, is 99 % or more on every longer length."""
     found = compared(run, run.spec.longer(), reference)
     return combined(judge(counts, run.converged) for counts in found) or UNDECIDED
 
 
 def mark(run: RunView) -> bool | None:
-    """Table 1's: whether theory says that it generalizes to longer operands."""
+    """Table 1's mark: whether theory says that the run generalizes to longer operands."""
     return find_rule(run.spec.case(_longest(run))).generalizes
 
 
 def mark_verdict(run: RunView) -> str | None:
-    """On Table 1's mark; None where theory has none.
+    """The verdict on Table 1's mark; None without a mark.
 
-    That a run does not generalize is no evidence by itself: where theory says what it computes instead, that
+    That a run does not generalize is no evidence by itself: where theory predicts a function, agreement with that
     decides.
     """
     predicted = run.spec.predicted_hypothesis(_longest(run))
@@ -350,14 +352,14 @@ def _longest(run: RunView) -> Domain:
 
 
 def chains(run: RunView, wanted: Iterable[int]) -> Measured | None:
-    """Right answers to longer problems whose longest carry chain is one of these, all lengths together."""
+    """Counts of right answers to longer problems whose longest carry chain is one of these, over all lengths."""
     names, domains = {f"chain:{k}" for k in wanted}, {str(domain) for domain in run.spec.longer()}
     found = last(run, lambda r: r.metric in names and r.domain in domains and r.reference == TRUTH)
     return Measured(sum(c.correct for c in found), sum(c.total for c in found), False) if found else None
 
 
 def chains_seen(run: RunView) -> Measured | None:
-    """Chains of up to n columns, as training has them."""
+    """The counts for chains of up to n columns, as in training."""
     return chains(run, range(run.train.length + 1))
 
 
@@ -366,12 +368,12 @@ def chains_unseen(run: RunView) -> Measured | None:
 
 
 def others(counts: Measured | None) -> Measured | None:
-    """The problems that it does not count."""
+    """The complementary counts: of wrong answers instead of right ones."""
     if counts is None:
         return None
     return Measured(counts.total - counts.correct, counts.total, counts.enumerated)
 
 
 def last(run: RunView, wanted: Callable[[Record], bool]) -> list[Measured]:
-    """Counts of the last evaluation."""
+    """The counts of the wanted records of the last evaluation."""
     return [measured(record) for record in run.at(run.last_step) if wanted(record)]

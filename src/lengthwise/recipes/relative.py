@@ -1,6 +1,6 @@
-"""Positional encodings: Table 1, also in miniature for the demo, and what the paper says of relative positions.
+"""Recipes of positional encodings: Table 1, also in miniature for the demo, and claims on relative positions.
 
-These experiments are ours, so they start from Muon and fresh problems whatever preset was asked for.
+These experiments are not in the paper, so they start from Muon and new problems with every preset.
 """
 
 from dataclasses import replace
@@ -32,22 +32,22 @@ from lengthwise.theory.encodings import encoding_facts, layout_facts
 from lengthwise.theory.rules import TABLE_1_ENCODINGS, window_bound
 
 DISTANCE = ("rotary", "alibi", "t5", "shaw", "fire")
-"""Encodings that see distances between tokens: digits stand alike in the layout `aligned` alone."""
+"""Encodings of distances between tokens: only the layout `aligned` has digits at equal distances."""
 RELATIVE, LAPTOP_RELATIVE = (*DISTANCE, "abacus", "coupled"), ("rotary", "coupled")
-"""The last two number digits by their significance, so that they stand alike in any layout."""
-# What theory takes for granted, that attention knows positions alone, made true: sums have such rows too.
+"""The last two number digits by significance, so that distances are equal in any layout."""
+# Position-only attention makes an assumption of the theory true: sums have such rows too.
 POSITION_ONLY = "coupled-by-place"
 OF_SUMS = (*RELATIVE, POSITION_ONLY)
 
-# Attention that cannot grow too sharp carries further; nothing needs ignoring, so there is no dropout.
+# Attention that cannot become too sharp generalizes further; no digits need to be ignored, so there is no dropout.
 SHAPE: dict[str, Any] = {"normalized_attention": True}
 LAPTOP_TRAINING: dict[str, Any] = {"steps": 1_200, "batch": 48, "learning_rate": 1e-3, "weight_decay": 0.1}
-# Hundreds of runs that are read by length: digit by digit they would fill tens of megabytes.
+# Hundreds of runs that are analysed by length: records of every digit would take tens of megabytes.
 MEASURED: dict[str, Any] = {"details": False, "problems": 2_000}
 
 
 def run(setting: Setting, tuning: Tuning, task: str, train: str, test: str, **changes: Any) -> RunConfig:
-    """At the scale of a laptop all are tuned alike."""
+    """A run with changes; at laptop scale all have the same tuning."""
     if setting.laptop:
         start = small_tuned(task, train, test).changed(**changes)
         return start.changed(model=SMALL_RELATIVE, training=LAPTOP_TRAINING)
@@ -59,19 +59,20 @@ SUMS_TUNING = Tuning(steps=2_000, batch=128, dropout=0.0, evaluate_every=1_000)
 
 
 def sums(setting: Setting, train: str, test: str, name: str) -> RunConfig:
-    """With an encoding, or by one layer of position-only attention, as in the recipes of long operands."""
+    """A run on sums with an encoding, or with one layer of position-only attention as in the recipes of long
+    operands."""
     if name != POSITION_ONLY:
         return run(setting, SUMS_TUNING, "add", train, test, encoding=name)
     start = position_only("coupled", train, test, POSITION_ONLY_TUNING, width=128, context=132)
     return start.changed(evaluation=MEASURED)
 
 
-# Decay and positions that outweigh tokens let absolute positions ignore digits they never saw.
-# Residues are learned far sooner where short operands are as frequent as long ones.
+# Decay and large position embeddings let models with absolute positions ignore unseen digits.
+# Residues are learned much sooner if short operands are as frequent as long ones.
 TABLE_1_TUNING = Tuning(
     steps=2_500, batch=128, decay=0.3, position_std=1.2, sampling="balanced", evaluate_every=1_250
 )
-# Products and residues modulo 101 take more steps, and are not learned to the end under dropout.
+# Products and residues modulo 101 need more steps, and are not learned completely with dropout.
 HARDER = replace(TABLE_1_TUNING, dropout=0.0, decay=0.1)
 TABLE_1_TUNINGS = {
     "add": TABLE_1_TUNING,
@@ -90,9 +91,9 @@ LAPTOP_TASKS = ("add", "mul", "add%36", "add%35")
 def table1_rows(setting: Setting) -> Rows:
     """Every encoding on four tasks under one protocol.
 
-    Each is trained in its natural layout, and those that see distances in `padded` too, where digits do not stand
-    alike and Theorem 3 says nothing. Products are trained on up to two digits, all that a small model learns in
-    the budget, sums on up to four.
+    Each is trained in its usual layout, and encodings of distances also in `padded`, where digits are not at equal
+    distances and Theorem 3 does not apply. Products are trained on up to two digits, as much as a small model
+    learns in the budget, sums on up to four.
     """
     natural = {name: (name, None) for name in setting.pick(ENCODINGS, ("learned", "rotary", "coupled"))}
     padded = {f"{name}-padded": (name, "padded") for name in setting.pick(DISTANCE, ())}
@@ -104,17 +105,17 @@ def table1_rows(setting: Setting) -> Rows:
 
 
 def _table1(setting: Setting, encoding: str, layout: str | None, task: str) -> RunConfig:
-    """Answers as wide as the widest, a product's: those of one budget then train as one program.
+    """A run whose answers are as wide as the longest, a product's, so that runs of one budget train as a stack.
 
-    Not so where digits stand aligned. There a digit of a sum that lies further up than operands reach would find
-    the answer's own lowest digits at the distances at which all others find the operands'.
+    Not in the layout `aligned`: there an answer digit above the operands would have the answer's own lowest digits
+    at the distances at which other digits have the operands'.
     """
     width = setting.pick(8, 4)
     aligned = (layout or encoding_facts(encoding).layout) == "aligned"
     answer_width = width + 1 if aligned and task != "mul" else 2 * width
     changes = {"layout": layout, "data": {"operand_width": width, "answer_width": answer_width}}
     if setting.laptop:
-        # Regularized as for absolute positions: what all encodings share has to let those ignore unseen digits.
+        # Regularized as absolute positions need it to ignore unseen digits: all encodings share one setting.
         return small_tuned(task, "D1..2", "D1..4").changed(encoding=encoding, model=SHAPE, **changes)
     train = "D1..2" if task == "mul" else "D1..4"
     return run(setting, TABLE_1_TUNINGS[task], task, train, "D1..8", encoding=encoding, **changes)
@@ -152,9 +153,9 @@ def _demo(task: str, encoding: str) -> RunConfig:
 
 
 def addition_rows(setting: Setting) -> Rows:
-    """Sums of exactly n digits, tested upward and by carry chain."""
+    """Sums of exactly n digits, tested on longer operands and by carry chain."""
     encodings, lengths, test = setting.pick((OF_SUMS, (3, 4), "D1..10"), (LAPTOP_RELATIVE, (2, 3), "D1..5"))
-    # The paper's window and the rule's, of either length: rows of one encoding then train as one program.
+    # The paper's window and the rule's, for both lengths, so that rows of one encoding train as a stack.
     windows = tuple(f"windowed:{n}" for n in sorted({w for n in lengths for w in (n, n + 1)}))
     measured = {"chains": True, "hypotheses": windows}
     return {
@@ -164,7 +165,7 @@ def addition_rows(setting: Setting) -> Rows:
 
 
 def jelassi_rows(setting: Setting) -> Rows:
-    """What Jelassi et al. report of encoders, asked of a decoder: trained on five digits, does it add twenty?"""
+    """The experiment of Jelassi et al. on encoders, with a decoder: trained on five digits, does it add twenty?"""
     encodings, domains, test = setting.pick(
         (OF_SUMS, ("D5", "D1..5"), "D1..20"), (LAPTOP_RELATIVE, ("D2", "D1..2"), "D1..6")
     )
@@ -173,13 +174,15 @@ def jelassi_rows(setting: Setting) -> Rows:
     }
 
 
-# What a layout is called here, and the change that makes it; the natural one writes the lowest digit first.
+# Names of the orders of writing, and the change of config for each; the usual layout writes the lowest digit
+# first.
 ORDERS: dict[str, dict[str, Any]] = {"lowest-first": {}, "highest-first": {"layout": "descending"}}
 
 
 def carry_rows(setting: Setting) -> Rows:
-    """Sums of exactly four digits, tested upward and by carry chain. Where the lowest digit is written first, an
-    answer digit is changed to see whether the next one follows it; where the highest is, no carry can be read."""
+    """Sums of exactly four digits, tested on longer operands and by carry chain. With the lowest digit first, an
+    answer digit is replaced to see whether the next one follows it; with the highest first, no carry can be
+    read."""
     encodings, n, test = setting.pick((OF_SUMS, 4, "D1..10"), (LAPTOP_RELATIVE, 3, "D1..5"))
     rows: Rows = {}
     for name, (order, change) in product(encodings, ORDERS.items()):
@@ -191,17 +194,18 @@ def carry_rows(setting: Setting) -> Rows:
 
 
 RESIDUES_TUNING = Tuning(steps=3_000, batch=128, decay=0.1, sampling="balanced", evaluate_every=1_500)
-# Where all digits count, and for products, twice the steps are needed, and dropout keeps a model from learning it
-# to the end.
+# Where all digits matter, and for products, twice the steps are needed, and dropout prevents a model from learning
+# them completely.
 HARDER_RESIDUES = replace(RESIDUES_TUNING, steps=6_000, dropout=0.0, evaluate_every=3_000)
-# The last digits, the first ones, digits n apart alike (with 1 the sum of digits), a sum that loses carries.
+# The last digits, the first digits, sums of blocks of n digits (with 1 the sum of digits), a sum that loses
+# carries.
 KINDS = ("truncated", "leading", "folded", "windowed")
 
 
 def modular_rows(setting: Setting) -> Rows:
-    """Residues of longer sums: theory does not say what is learned modulo 101, so a search does. Products modulo
-    100, which divides a power of the base, are those that Theorem 7 (1) speaks of."""
-    # How a row's name ends, and its task.
+    """Residues of longer sums: theory does not say what is learned modulo 101, so candidates are searched.
+    Products modulo 100, which divides a power of the base, test Theorem 7 (1)."""
+    # The ending of a row's name, and its task.
     sums = setting.pick({"p100": "add%100", "p101": "add%101"}, {"p36": "add%36", "p35": "add%35"})
     products = setting.pick({"mul-p100": "mul%100"}, {"mul-p16": "mul%16"})
     tested = [(setting.pick(RELATIVE, LAPTOP_RELATIVE), sums), (LAPTOP_RELATIVE, products)]
@@ -214,7 +218,7 @@ def modular_rows(setting: Setting) -> Rows:
 
 
 def _residues(setting: Setting, encoding: str, task: str) -> RunConfig:
-    """All tasks with answers as wide as the widest, so that only the task and its budget differ."""
+    """A run whose answers are as wide as the longest, so that only the task and its budget differ."""
     train, test, data, sizes = setting.pick(
         ("D1..4", "D1..8", {"answer_width": 3}, range(1, 7)), ("D1..2", "D1..4", {}, range(1, 4))
     )
@@ -226,12 +230,12 @@ def _residues(setting: Setting, encoding: str, task: str) -> RunConfig:
 
 
 PRODUCTS_TUNING = Tuning(steps=3_000, batch=128, dropout=0.0, evaluate_every=1_500)
-# What a way to answer is called, and its layout; the encoding's natural one has no steps.
+# Names of the ways to answer, and their layouts; the encoding's usual layout has no steps.
 WAYS = {"direct": None, "scratchpad": "scratchpad"}
 
 
 def products_rows(setting: Setting) -> Rows:
-    """Answered at once, and with the raw sums and carries written out."""
+    """Products answered directly, and with raw sums and carries written before the answer."""
     encodings, domains, test = setting.pick(
         (RELATIVE, ("D1..2", "D2"), "D1..5"), (LAPTOP_RELATIVE, ("D1..2",), "D1..3")
     )
@@ -244,7 +248,7 @@ def products_rows(setting: Setting) -> Rows:
 
 
 def as_table_1_says(run: RunView, family: str) -> Words:
-    """Of the encoding that stands for a family of positions, in its natural layout."""
+    """Verdicts on Table 1's mark, for the encoding that represents a family, in its usual layout."""
     encoding = TABLE_1_ENCODINGS[family]
     wanted = (run.encoding, run.layout) == (encoding, encoding_facts(encoding).layout)
     return [mark_verdict(run)] if wanted else []
@@ -263,7 +267,7 @@ def longer_chains_wrong(run: RunView) -> Words:
 
 
 def failures_are_rare(run: RunView) -> Words:
-    """Theorem 3's own bound: wrong at most once in base^(n-1), on every longer length."""
+    """Theorem 3's bound: an error of at most 1 / base^(n-1) on every longer length."""
     allowed = 1 - float(window_bound(run.task.base, run.train.length))
     return [judge(counts, run.converged, allowed) for counts in compared(run, run.spec.longer())]
 
@@ -273,22 +277,22 @@ def has_steps(run: RunView) -> bool:
 
 
 def step_counts(run: RunView, kind: str) -> Measured | None:
-    """Problems one length above training whose every step of a kind is right."""
+    """Counts of problems one digit longer than in training in which all steps of a kind are right."""
     domain = str(run.spec.longer()[0])
     return next(iter(last(run, lambda r: (r.metric, r.domain) == (f"steps:{kind}", domain))), None)
 
 
 def steps_right(run: RunView) -> Words:
-    """Given all before them, carries and answer digits one length above training."""
+    """Whether carries and answer digits one digit above training are right, given the right tokens before them."""
     kinds = ("carries", "answer") if has_steps(run) else ()
     return [judge(step_counts(run, kind), run.converged) for kind in kinds]
 
 
 def written_steps_suffice(run: RunView) -> Words:
-    """Whole answers one length above training, where sums and carries are written before them."""
+    """Whether answers one digit above training are right if sums and carries are written first."""
     return [judge(compared(run, run.spec.longer())[0], run.converged)] if has_steps(run) else []
 
 
 def raw_sums_wrong(run: RunView) -> Words:
-    """Raw sums one length above training, more often than one in a hundred."""
+    """Whether raw sums one digit above training are wrong in more than 1 % of problems."""
     return [OPPOSITE[judge(step_counts(run, "sums"), run.converged) or UNDECIDED]] if has_steps(run) else []

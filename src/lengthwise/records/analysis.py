@@ -1,12 +1,12 @@
-"""What the records of a run tell besides verdicts: the order of learning, standstills, dependence on digits.
+"""Analyses of a run's records besides verdicts: the order of learning, plateaus, dependence on digits.
 
-- A digit counts as *learned* from the first evaluation on from which it is right 99 % of the time or more, at that
-  evaluation and at every later one. The *top* positions are those from the shortest trained length to one above
-  the longest: 4 and 5 for D4, 4 to 6 for D4+D5. The paper's remark on Theorem 1 says that they come last, its
-  appendix that they come first.
-- Accuracy *stands still* over three or more evaluations in a row that all lie within two standard errors of their
-  mean, below the 99 % from which a domain counts as learned.
-- *Dependence* is how often an answer digit changes where an operand digit does, beside what theory says exactly.
+- A digit counts as *learned* from the first evaluation after which its accuracy stays at 99 % or more. The *top*
+  positions are those from the shortest trained length to one above the longest: 4 and 5 for D4, 4 to 6 for D4+D5.
+  The paper's remark on Theorem 1 says that they are learned last, its appendix that they are learned first.
+- Accuracy *stands still* (a plateau) over three or more evaluations in a row that are all within two standard
+errors
+  of their mean, below the 99 % from which a domain counts as learned.
+- *Dependence* is how often replacing an operand digit changes an answer digit, with the exact share of theory.
 
 >>> standstills({0: 0.0, 10: 0.62, 20: 0.63, 30: 0.62, 40: 0.97}, problems=1000)
 [Standstill(first=10, last=30, accuracy=0.6233333333333334)]
@@ -29,28 +29,28 @@ from lengthwise.theory.hypotheses import Hypothesis
 
 LEARNED = 0.99
 FEWEST = 3
-"""Evaluations that make a standstill."""
+"""Fewest evaluations of a standstill."""
 
 
 @dataclass(frozen=True, slots=True)
 class LearningOrder:
     steps: dict[int, int | None]
-    """When each position was learned; None where it was not."""
+    """The step at which each position was learned; None if it was not."""
     top: tuple[int, ...]
 
     @property
     def top_last(self) -> str | None:
-        """The remark: no top position before any position below. `undecided` where an evaluation shows both, None
-        where one side has no position."""
+        """The paper's remark: no top position is learned before a lower one. `undecided` if both are learned at
+        the same evaluation, None if one side has no position."""
         return _all_before(self._times(range(1, self.top[0])), self._times(self.top))
 
     @property
     def top_first(self) -> str | None:
-        """The appendix: no position below before any top one."""
+        """The paper's appendix: no lower position is learned before a top one."""
         return _all_before(self._times(self.top), self._times(range(1, self.top[0])))
 
     def _times(self, positions: Sequence[int]) -> list[float]:
-        """When these positions were learned; those above the top, which hold no digit, are never asked for."""
+        """The steps at which these positions were learned."""
         return [inf if step is None else step for position, step in self.steps.items() if position in positions]
 
 
@@ -63,7 +63,7 @@ def _all_before(earlier: Sequence[float], later: Sequence[float]) -> str | None:
 
 
 def learning_order(records: Iterable[Record], train: Domain, domain: str | None = None) -> LearningOrder:
-    """From the records of one run, on the training domain or another one that was tested."""
+    """The order of learning from the records of one run, on the training domain or a test domain."""
     where = str(train) if domain is None else domain
     curves: dict[int, dict[int, float]] = {}
     for record in records:
@@ -72,14 +72,14 @@ def learning_order(records: Iterable[Record], train: Domain, domain: str | None 
             assert record.correct is not None
             curves.setdefault(int(position), {})[record.step] = record.correct / record.total
     if not any(len(curve) > 1 for curve in curves.values()):
-        raise InputError(f"the records tell no digits of {where} through training: train with --evaluation.digits")
+        raise InputError(f"the records have no digits of {where} during training; train with --evaluation.digits")
     lengths = [part.length for part in train.parts]
     top = tuple(range(min(lengths), max(lengths) + 2))
     return LearningOrder({position: learned_at(curves[position]) for position in sorted(curves)}, top)
 
 
 def learned_at(accuracies: dict[int, float]) -> int | None:
-    """The first step from which the accuracy stays.
+    """The first step from which accuracy stays at LEARNED or more.
 
     >>> learned_at({0: 0.1, 10: 0.995, 20: 0.98, 30: 0.99, 40: 1.0}), learned_at({0: 1.0, 10: 0.5})
     (30, None)
@@ -90,19 +90,20 @@ def learned_at(accuracies: dict[int, float]) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Standstill:
-    """From the first to the last step; `accuracy` is the mean over its evaluations."""
+    """A plateau from the first to the last step; `accuracy` is the mean over its evaluations."""
 
     first: int
     last: int
     accuracy: float
 
     def is_at(self, height: float, problems: int) -> bool:
-        """Whether a predicted accuracy lies within two standard errors of it."""
+        """Whether a predicted accuracy is within two standard errors of it."""
         return abs(height - self.accuracy) <= _tolerance(self.accuracy, problems)
 
 
 def standstills(accuracies: Mapping[int, float], problems: int) -> list[Standstill]:
-    """From left to right, each as long as can be; what is measured before training starts does not count.
+    """The standstills of a curve, in order, each as long as possible; the evaluation before training does not
+    count.
 
     `problems` is the number of problems of one evaluation.
     """
@@ -129,20 +130,20 @@ def _stands(accuracies: Sequence[float], problems: int) -> bool:
 
 
 def _tolerance(mean: float, problems: int) -> float:
-    """Two standard errors; where nothing or everything is right, those of one problem."""
+    """Two standard errors; where no or all answers are right, as if one were not."""
     share = min(max(mean, 1 / problems), 1 - 1 / problems)
     return 2 * sqrt(share * (1 - share) / problems)
 
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """Row i - 1 is answer digit i, column j - 1 is digit j of operand a."""
+    """Dependence of answer digits (row i - 1 is digit i) on digits of operand a (column j - 1 is digit j)."""
 
     hypothesis: Hypothesis | None
     measured: list[list[Measured]]
-    """How many answers changed."""
+    """The number of answers that changed."""
     exact: Matrix
-    """The share that the hypothesis changes; None where there is none, or none is derived."""
+    """The exact share of the hypothesis; None if there is none, or it is not derived."""
 
     def as_json(self) -> dict[str, Any]:
         cells = [
@@ -160,7 +161,7 @@ class Dependence:
 
 
 def dependence_of(records: Iterable[Record], task: Task, hypothesis: Hypothesis | None) -> Dependence:
-    """From the records of one run at one step."""
+    """The dependence from the records of one run at one step."""
     counts: dict[tuple[int, int], Measured] = {}
     for record in records:
         kind, _, place = record.metric.partition(":")
@@ -169,14 +170,16 @@ def dependence_of(records: Iterable[Record], task: Task, hypothesis: Hypothesis 
             i, j = map(int, place.split(":"))
             counts[i, j] = Measured(record.correct, record.total, enumerated=False)
     if not counts:
-        raise InputError("the records tell no dependence: train or evaluate with dependence")
+        raise InputError(
+            "the records have no dependence; train with --evaluation.dependence, or evaluate with --dependence"
+        )
     rows, length = map(max, zip(*counts, strict=True))
     measured = [[counts[i, j] for j in range(1, length + 1)] for i in range(1, rows + 1)]
     return Dependence(hypothesis, measured, _exact(task, hypothesis, length, rows))
 
 
 def _exact(task: Task, hypothesis: Hypothesis | None, length: int, rows: int) -> Matrix:
-    """Answers may be written wider than operands of this length need: there no digit ever changes."""
+    """The exact matrix, with zeros for answer digits beyond those of operands of this length."""
     if hypothesis is None:
         return [[None] * length for _ in range(rows)]
     matrix = dependence_matrix(task, hypothesis, length)

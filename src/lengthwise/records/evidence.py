@@ -1,7 +1,7 @@
-"""What was measured of predictions of a kind, beside each prediction: counted over our own reported runs.
+"""Evidence: in how many of our own reported runs predictions of a kind hold, shown beside each prediction.
 
-Theory never sees a measurement, so it is here that the two meet, for all who show predictions. The counts are in
-evidence.json, which `make results` writes; report/results.py says which runs count.
+Theory never depends on a measurement, so the two are combined here. The counts are in evidence.json, which
+`make results` writes; report/results.py decides which runs count.
 
 >>> row = predict("add", train="D4", test="D5").rows[0]
 >>> row.evidence.hold + row.evidence.fail + row.evidence.undecided == row.evidence.seeds
@@ -30,15 +30,15 @@ LONGER, TRAINED, SHORTER = "longer", "trained", "shorter"
 
 
 class Kind(NamedTuple):
-    """Predictions that are counted together. Bases, and lengths of training, are not told apart."""
+    """Predictions that are counted together. All bases and all trained lengths count as one."""
 
     operation: str
     modulus_divides: bool | None
-    """Whether the modulus divides base^n, n the longest length trained on; None without a modulus."""
+    """Whether the modulus divides base^n, where n is the longest trained length; None without a modulus."""
     encoding: str
     layout: str
     lengths: str
-    """Longer operands than any trained on, those trained on, or others: shorter ones."""
+    """Operands longer than in training, those of training, or shorter ones."""
 
     @classmethod
     def of(cls, case: Case) -> "Kind":
@@ -49,10 +49,11 @@ class Kind(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """In how many runs a prediction holds on all lengths of the kind, fails on some, or is undecided."""
+    """The number of runs in which a prediction holds on all lengths of the kind, fails on some, or is
+    undecided."""
 
     seeds: int
-    """All of these, each seed of each row of a recipe."""
+    """The number of all these runs: each seed of each row of a recipe."""
     hold: int
     fail: int
     undecided: int
@@ -63,8 +64,8 @@ class Evidence(NamedTuple):
 @dataclass(frozen=True)
 class MeasuredPrediction(Prediction):
     evidence: Evidence | None = None
-    """None where no such run was measured, where theory predicts nothing, and of another function that was asked
-    for."""
+    """None if no such run was measured, if there is no prediction, and for a requested hypothesis that is not the
+    rule's."""
 
     def as_json(self) -> dict[str, Any]:
         return {**super().as_json(), "evidence": self.evidence and self.evidence._asdict()}
@@ -92,11 +93,11 @@ def _measured(predict: Callable[P, Predictions]) -> Callable[P, MeasuredPredicti
 
 
 predict = _measured(theory.predict)
-"""What theory predicts, and beside each prediction what was measured."""
+"""Predictions with their evidence."""
 
 
 def evidence_of(case: Case, hypothesis: Hypothesis | None) -> Evidence | None:
-    """What was measured, if the hypothesis is the one that theory predicts."""
+    """The evidence for a hypothesis, if theory predicts it."""
     predicted = find_rule(case).hypothesis(case)
     return None if predicted is None or hypothesis != predicted else shipped_evidence().get(Kind.of(case))
 

@@ -1,7 +1,7 @@
-"""Files and folders that survive crashes and other processes: written in one step, changed by one at a time.
+"""Files that survive crashes and concurrent processes: atomic writes and locks.
 
-A crash leaves either the old file or the new one, never half of one. What reads a file, changes it and writes it
-again holds its lock meanwhile.
+A crash leaves either the old file or the new one, never half of one. Code that reads a file, changes it and writes
+it again holds its lock in between.
 """
 
 import fcntl
@@ -22,19 +22,19 @@ from lengthwise.errors import InputError
 FAULT = "LENGTHWISE_FAULT"
 
 LOCK_WAITS = (0.02, 0.1, 0.4)
-"""Seconds between tries to lock a folder: who looks whether it is in use holds it for a moment."""
+"""Seconds between attempts to lock a folder: a check whether it is in use also holds the lock for a moment."""
 
 _passed: dict[str, int] = {}
 
 
 class InUseError(InputError):
-    """Another process holds what is asked for, and will let go of it when it ends."""
+    """Another process holds the lock, and will release it when it ends."""
 
 
 def fault_point(name: str) -> None:
-    """Die at once, as if the power failed, if LENGTHWISE_FAULT is `name:k` and this is the k-th pass.
+    """Kill this process if LENGTHWISE_FAULT is `name:k` and this is the k-th call with the name.
 
-    Tests prove with it that a run survives being killed there.
+    Tests use it to show that a run survives a crash at this point.
     """
     wanted = os.environ.get(FAULT)
     if wanted is None:
@@ -45,9 +45,9 @@ def fault_point(name: str) -> None:
 
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
-    """Have `write` fill a file aside, force it to disk, and put it in place in one step.
+    """Let `write` fill a temporary file, force it to disk, and rename it atomically.
 
-    Only a regular file is replaced: whoever has root's rights would lose a device.
+    Only a regular file is replaced: root would otherwise overwrite a device.
     """
     if path.exists() and not path.is_file():
         raise InputError(f"cannot write {path}: it is not a regular file")
@@ -73,15 +73,15 @@ def _cannot_write(path: Path, error: OSError) -> InputError:
 
 
 def write_output(path: Path, content: bytes) -> None:
-    """Write what a user asked for to where they want it, as `report --out FILE` does."""
+    """Write content to a path given by the user, as `report --out FILE` does."""
     fill_output(path, lambda file: file.write(content))
 
 
 def fill_output(path: Path, fill: Callable[[BinaryIO], object]) -> bool:
-    """Have `fill` write what a user asked for to where they want it. Returns whether that is a file of its own.
+    """Let `fill` write to a path given by the user. Returns whether it is a regular file.
 
-    Links are followed. A regular file is replaced in one step; a pipe, a device and our own stdout are written
-    into, so that none of them turns into a file.
+    Links are followed. A regular file is replaced atomically; a pipe, a device and our own stdout are written to,
+    so that none of them is replaced by a file.
     """
     try:
         stream = _stream(path)
@@ -90,7 +90,7 @@ def fill_output(path: Path, fill: Callable[[BinaryIO], object]) -> bool:
                 fill(stream)
             return False
     except BrokenPipeError:
-        raise  # the reader left, which is no mistake of the user
+        raise  # the reader has closed it, which is not the user's mistake
     except OSError as error:
         raise _cannot_write(path, error) from None
 
@@ -103,28 +103,28 @@ def fill_output(path: Path, fill: Callable[[BinaryIO], object]) -> bool:
 
 
 def _stream(path: Path) -> BinaryIO | None:
-    """What is at this path, open, if it can only be written into; None for a file, or where there is none yet."""
+    """An open stream, if the path is a pipe, a device or our own output; None for a file or a new path."""
     try:
         found = path.stat()
     except FileNotFoundError:
         return None
     if stat.S_ISDIR(found.st_mode):
-        raise InputError(f"cannot write {path}: it is a folder, and not a file such as report.html")
+        raise InputError(f"cannot write {path}: it is a folder; name a file, such as report.html")
     for output in (sys.__stdout__, sys.__stderr__):
-        # A file too, if the shell sends them there; what follows what was printed before must not overwrite it.
+        # The shell may redirect them to a file, whose earlier output must not be overwritten.
         if output is not None and os.path.samestat(os.fstat(output.fileno()), found):
             output.flush()
             return os.fdopen(os.dup(output.fileno()), "wb")
     if not stat.S_ISREG(found.st_mode):
         return path.open("wb")
-    path.open("ab").close()  # a file that may not be written to may not be replaced either
+    path.open("ab").close()  # fails for a file without write permission, which must not be replaced either
     return None
 
 
 def refuse_used_folder(path: Path) -> None:
-    """Refuse to write a folder where there is something else already."""
+    """Raise an InputError unless the path is new or an empty folder."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise InputError(f"{path} is there already and is not an empty folder")
+        raise InputError(f"{path} already exists and is not an empty folder")
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -137,7 +137,7 @@ def json_text(content: Any) -> str:
 
 
 def read_file(path: Path, start: int = 0, most: int | None = None) -> bytes:
-    """The bytes of a regular file from `start` on, at most `most` of them. Reading a pipe would wait forever."""
+    """At most `most` bytes of a regular file from `start`. A pipe is refused, as reading it would wait forever."""
     if path.exists() and not path.is_file():
         raise InputError(f"cannot read {path}: it is not a regular file")
     with path.open("rb") as handle:
@@ -146,7 +146,7 @@ def read_file(path: Path, start: int = 0, most: int | None = None) -> bytes:
 
 
 def printable(name: str) -> str:
-    """A file name as text, whatever bytes it has."""
+    """A file name as printable text; invalid bytes are escaped."""
     return os.fsencode(name).decode(errors="backslashreplace")
 
 
@@ -168,7 +168,8 @@ def _in_whole_characters(content: Any) -> Any:
 
 @contextmanager
 def file_lock(path: Path) -> Generator[None]:
-    """Wait for whoever else changes the file `path`. Its lock lies beside it, and is gone afterwards."""
+    """Hold a lock on changing the file `path`, waiting for other processes. The lock file is removed
+    afterwards."""
     lock = path.with_name(path.name + ".lock")
     try:
         handle = _locked(lock)
@@ -183,7 +184,7 @@ def file_lock(path: Path) -> Generator[None]:
 
 @contextmanager
 def folder_lock(folder: Path) -> Generator[None]:
-    """Refuse a folder that another process has locked."""
+    """Hold a folder's lock; raises InUseError if another process has it."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         _lock_folder(handle, folder)
@@ -193,7 +194,7 @@ def folder_lock(folder: Path) -> Generator[None]:
 
 
 def folder_in_use(folder: Path) -> bool | None:
-    """Whether a process holds the folder's lock; None where that cannot be told."""
+    """Whether a process holds the folder's lock; None if the file system cannot say."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -215,7 +216,7 @@ def _lock_folder(handle: int, folder: Path) -> None:
                 raise InUseError(f"{folder} is in use by another process") from None
             time.sleep(wait)
         except OSError:
-            return None  # some network file systems lock no folders
+            return None  # some network file systems cannot lock folders
     return None
 
 
@@ -225,7 +226,7 @@ def _locked(path: Path) -> TextIO:
         fcntl.flock(handle, fcntl.LOCK_EX)
         if _is_open_file(path, handle):
             return handle
-        handle.close()  # whoever held it has removed it
+        handle.close()  # its former holder has removed the file
 
 
 def _is_open_file(path: Path, handle: TextIO) -> bool:

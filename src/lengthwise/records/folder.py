@@ -1,13 +1,13 @@
 """The files of a run: config.json, status.json, environment.json, records.jsonl and checkpoint/.
 
-While a run is live they lie in its folder. A finished run is never redone, an interrupted one resumes, and a
-folder of another config is refused with the difference shown.
+Each run has its folder. A finished run is not trained again, an interrupted one resumes, and a folder with another
+config is refused with the difference shown.
 
-Finished runs may be packed. A live results folder holds notes, RECIPE.json, and the run folders that they list,
-runs/ROW-sSEED. Packed, a note has the key `folders` with the small files of each run, and RECIPE.parquet beside it
-has the records of all its runs. A run that several notes list is stored with the first of them, by name, and the
-others say where. Run folders come back from it to the byte: packing refuses files of which it could not promise
-that.
+Finished runs may be packed. An unpacked results folder contains notes, RECIPE.json, and the run folders that they
+list, runs/ROW-sSEED. In the packed form a note has the key `folders` with the small files of each run, and
+RECIPE.parquet has the records of all its runs. A run that several notes list is stored with the first of them, by
+name, and the others refer to it. Unpacking restores run folders to the byte; packing refuses files for which that
+would not hold.
 """
 
 import os
@@ -44,22 +44,22 @@ class RunSource(ABC):
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        """What opens this run again: its folder, or FILE.json/NAME."""
+        """The path that opens this run: its folder, or FILE.json/NAME."""
 
     @abstractmethod
     def content(self, file: str) -> Any:
-        """What config.json, environment.json or status.json holds; None where the run has no such file."""
+        """The content of config.json, environment.json or status.json; None if the run has no such file."""
 
     @abstractmethod
     def records(self) -> list[Record]: ...
 
     @abstractmethod
     def records_size(self) -> int:
-        """The bytes of records.jsonl."""
+        """The size of records.jsonl in bytes."""
 
     @abstractmethod
     def record_lines(self, start: int = 0, most: int | None = None) -> bytes:
-        """The bytes of records.jsonl from `start` on, at most `most` of them."""
+        """At most `most` bytes of records.jsonl from `start`."""
 
     @property
     def name(self) -> str:
@@ -73,11 +73,11 @@ class RunSource(ABC):
     def config(self) -> dict[str, Any]:
         content = self.content(CONFIG)
         if content is None:
-            raise InputError(f"{self.path} is no run folder: it has no {CONFIG}")
+            raise InputError(f"{self.path} is not a run folder: it has no {CONFIG}")
         return content
 
     def environment(self) -> Any:
-        """Versions, commit and device; None where they were not noted."""
+        """Versions, commit and device; None if they were not recorded."""
         return self.content(ENVIRONMENT)
 
     def status(self) -> Status | None:
@@ -87,14 +87,14 @@ class RunSource(ABC):
         status = cast(dict[str, Any], content).get("status") if isinstance(content, dict) else None
         if status in STATUSES:
             return status
-        raise InputError(f"{self.path / STATUS} tells no status (choose from {', '.join(STATUSES)})")
+        raise InputError(f"{self.path / STATUS} has no valid status (one of {', '.join(STATUSES)})")
 
     def state(self) -> str | None:
-        """The status; `interrupted` where this says running, but the process that ran it is gone."""
+        """The status, or `interrupted` if it is `running` but its process is gone."""
         return self.status()
 
     def costs(self) -> dict[str, Any]:
-        """What else status.json notes: steps, tokens, seconds. Runs of earlier versions note less."""
+        """The other fields of status.json: steps, tokens, seconds. Runs of earlier versions have fewer."""
         return self.content(STATUS) or {}
 
 
@@ -115,9 +115,9 @@ class RunFolder(RunSource):
         environment: dict[str, Any],
         complete: Callable[[dict[str, Any]], dict[str, Any]] = dict,
     ) -> "RunFolder":
-        """Make the folder for this config, or take up the one that is there for the same config.
+        """Create the folder for this config, or open an existing one with the same config.
 
-        `complete` fills what a config written by an earlier version does not say yet.
+        `complete` fills in what a config of an earlier version lacks.
         """
         folder = cls(path)
         try:
@@ -140,7 +140,7 @@ class RunFolder(RunSource):
         return folder
 
     def is_taken(self) -> bool:
-        """Whether it holds a run. Where nothing came of one that failed, another config may take its place."""
+        """Whether the folder contains a run. One that failed without a checkpoint may be replaced."""
         failed_at_once = self.status() == "failed" and not any(self.checkpoint_path.glob("*"))
         return (self.path / CONFIG).exists() and not failed_at_once
 
@@ -161,10 +161,10 @@ class RunFolder(RunSource):
     ) -> None:
         other = list(differences(complete(self.config()), config))
         if other:
-            raise InputError(f"{self.path} holds a run with another config: {'; '.join(other)}")
+            raise InputError(f"{self.path} contains a run with another config: {'; '.join(other)}")
 
     def append(self, records: Iterable[Record]) -> None:
-        """Append lines in one write, on disk before this returns."""
+        """Append records, which are on disk when this returns."""
         text = record_lines(records)
         try:
             self._drop_torn_line()
@@ -188,12 +188,12 @@ class RunFolder(RunSource):
         return read_file(self.records_path, start, most)
 
     def cut_records(self, size: int) -> None:
-        """Drop what lies past a checkpoint: lines of later steps, and a line torn by a crash."""
+        """Remove what was written after a checkpoint: lines of later steps, and a line cut off by a crash."""
         if self.records_size() > size:
             os.truncate(self.records_path, size)
 
     def records(self) -> list[Record]:
-        """All whole lines. A last line without its line break was torn and does not count."""
+        """The records of all complete lines. A last line without a line break was cut off and does not count."""
         lines = self.record_lines().split(b"\n")[:-1]
         return [self._record(line, number) for number, line in enumerate(lines, start=1)]
 
@@ -202,11 +202,11 @@ class RunFolder(RunSource):
             return Record.model_validate_json(line)
         except ValidationError as error:
             first = error.errors()[0]
-            complaint = " ".join([*map(str, first["loc"]), first["msg"]])
-            raise InputError(f"line {number} of {self.records_path} is no record: {complaint}") from None
+            message = " ".join([*map(str, first["loc"]), first["msg"]])
+            raise InputError(f"line {number} of {self.records_path} is not a record: {message}") from None
 
     def _drop_torn_line(self) -> None:
-        """What a crash left of a line would spoil the line appended to it."""
+        """Remove what a crash left of a line, which would spoil the next one."""
         if self.records_size() == 0:
             return
         with self.records_path.open("rb") as handle:
@@ -217,7 +217,7 @@ class RunFolder(RunSource):
 
 
 def differences(ours: Any, theirs: Any, place: str = "") -> Iterable[str]:
-    """Where two configs differ, in words: `training.batch is 64 there and 512 here`."""
+    """The differences of two configs in words: `training.batch is 64 there and 512 here`."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         left, right = cast(dict[str, Any], ours), cast(dict[str, Any], theirs)
         for key in sorted({*left, *right}):
@@ -230,13 +230,13 @@ def differences(ours: Any, theirs: Any, place: str = "") -> Iterable[str]:
 
 
 class PackedRun(RunSource):
-    """A run of a packed file, called FILE.json/NAME."""
+    """A run of a packed file, at the path FILE.json/NAME."""
 
     def content(self, file: str) -> Any:
         return _folders(self.path.parent)[self.name].get(Path(file).stem)
 
     def records(self) -> list[Record]:
-        # What trains and evaluates does without polars.
+        # Training and evaluation work without polars.
         from lengthwise.records.frame import stored_records  # noqa: PLC0415
 
         return stored_records(self.path.parent.with_suffix(".parquet"), self.name)
@@ -255,7 +255,7 @@ def is_packed(path: Path) -> bool:
 
 
 def open_run(path: Path | str) -> RunSource:
-    """A run folder, or a run of a packed file, as results/addition.json/addition-D4-s1."""
+    """Open a run folder, or a packed run such as results/addition.json/addition-D4-s1."""
     path = Path(path)
     if not is_packed(path.parent):
         return RunFolder(path)
@@ -265,7 +265,7 @@ def open_run(path: Path | str) -> RunSource:
 
 
 def packed_runs(file: Path) -> list[PackedRun]:
-    """All runs that a packed file lists, also where another file stores them."""
+    """All runs that a packed file lists, including those that another file stores."""
     return [
         PackedRun(file.with_name(entry.get("stored_in", file.name)) / name)
         for name, entry in _folders(file).items()
@@ -273,7 +273,7 @@ def packed_runs(file: Path) -> list[PackedRun]:
 
 
 def runs_below(path: Path) -> list[RunSource]:
-    """The run at this path, those of a packed file, or all inside a folder, each once."""
+    """The run at this path, the runs of a packed file, or all runs in a folder, each once."""
     if is_packed(path):
         return [*packed_runs(path)]
     if path.is_file() or is_packed(path.parent) or (path / CONFIG).is_file():
@@ -285,13 +285,13 @@ def runs_below(path: Path) -> list[RunSource]:
 
 
 def notes(folder: Path) -> dict[str, dict[str, Any]]:
-    """What each recipe took, by its name: the notes of a results folder, without runs packed in them."""
+    """The notes of a results folder by recipe (runs, seeds, seconds), without the runs packed in them."""
     found = (_note(path) for path in sorted(folder.glob("*.json")))
     return {note["recipe"]: note for note in found if "recipe" in note}
 
 
 def pack(folder: Path, into: Path) -> list[Path]:
-    """Pack a live results folder: two files for each note. Gives the notes' new places."""
+    """Pack a results folder into two files per note. Returns the paths of the packed notes."""
     listing = {path: note for path in sorted(folder.glob("*.json")) if "runs" in (note := read_json(path))}
     if not listing:
         raise InputError(f"no results to pack in {folder}: it has no note, RECIPE.json, that lists runs")
@@ -311,7 +311,7 @@ def pack(folder: Path, into: Path) -> list[Path]:
 
 
 def unpack(folder: Path, into: Path) -> list[Path]:
-    """The live form again, byte for byte: notes, and a folder for each run. Gives the run folders."""
+    """Restore notes and run folders byte for byte. Returns the paths of the run folders."""
     files = [path for path in sorted(folder.glob("*.json")) if is_packed(path)]
     written: list[Path] = []
     for file in files:
@@ -340,7 +340,7 @@ def _write_folder(run: PackedRun, path: Path) -> Path:
 
 
 def _entry(run: RunFolder) -> dict[str, Any]:
-    """All of a run but its records, of which the size is told."""
+    """The small files of a run, and the size of its records."""
     contents = {file: content for file in SMALL_FILES if (content := run.content(file)) is not None}
     for file, content in contents.items():
         _check_bytes(run.path / file, json_text(content).encode())
@@ -351,14 +351,14 @@ def _entry(run: RunFolder) -> dict[str, Any]:
 
 def _check_bytes(path: Path, packed: bytes) -> None:
     if path.read_bytes() != packed:
-        raise InputError(f"{path} is not as lengthwise writes it: packing would change it")
+        raise InputError(f"{path} was not written by lengthwise in this form: packing would change it")
 
 
 def _refuse_fewer(packed: Path, names: Iterable[str]) -> None:
-    """Packing replaces a file, so it must hold what the file holds."""
+    """Raise an InputError if packing would replace a file that has more runs."""
     lost = sorted(_folders(packed).keys() - {*names}) if is_packed(packed) else []
     if lost:
-        raise InputError(f"{packed} holds runs that are not there to pack: {', '.join(lost)}; unpack it first")
+        raise InputError(f"{packed} has runs that would be lost: {', '.join(lost)}; unpack it first")
 
 
 def _note(path: Path) -> dict[str, Any]:
@@ -371,20 +371,20 @@ def _folders(file: Path) -> dict[str, dict[str, Any]]:
 
 @lru_cache(maxsize=64)
 def _folders_at(file: Path, changed: int) -> dict[str, dict[str, Any]]:
-    """Read once for all runs of a file, and again when it has changed."""
+    """The runs of a packed file, read once, and again when the file has changed."""
     content = read_json(file)
     folders = cast(dict[str, Any], content).get("folders") if isinstance(content, dict) else None
     if not isinstance(folders, dict):
-        raise InputError(f"{file} holds no runs: it has no folders")
+        raise InputError(f"{file} has no packed runs: it has no key 'folders'")
     found = cast(dict[str, Any], folders)
     bad = [name for name, entry in found.items() if not (_is_name(name) and _is_entry(entry))]
     if bad:
-        raise InputError(f"{file} is not as lengthwise packs runs: folders has no files of {bad[0]!r}")
+        raise InputError(f"{file} is not a valid packed file: 'folders' has no files of {bad[0]!r}")
     return found
 
 
 def _is_entry(entry: Any) -> bool:
-    """The files of a run and the size of its records, or where else they are stored."""
+    """Whether this is an entry: the files of a run and the size of its records, or where they are stored."""
     if not isinstance(entry, dict):
         return False
     known = cast(dict[str, Any], entry)

@@ -1,4 +1,5 @@
-"""Records as polars frames: in Parquet files, and joined with what their runs asked, for tables and figures."""
+"""Records as polars frames: in Parquet files, and joined with the setting of their runs, for tables and
+figures."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -17,11 +18,11 @@ NUMBERS = {
     **dict.fromkeys(("seed", "step", "base", "correct", "total"), pl.Int64),
     **dict.fromkeys(("value", "seen"), pl.Float64),
 }
-"""Columns that are no text."""
+"""Columns of numbers; all others are text."""
 RECORD_COLUMNS = {column: NUMBERS.get(column, pl.String) for column in Record.model_fields}
 
 FOLDER = "folder"
-"""The name of the run folder: a record's `run` is the name that its folder had when it was measured."""
+"""The name of the run folder; a record's `run` is the name that the folder had when it was measured."""
 
 _RECORDS = TypeAdapter(list[Record])
 
@@ -33,16 +34,16 @@ _EMPTY = pl.DataFrame(schema={**RUN_COLUMNS, **MEASURED_COLUMNS, "last": pl.Bool
 
 
 def records_frame(views: Iterable[RunView], recipes: Mapping[str, str] | None = None) -> pl.DataFrame:
-    """All records of some runs, each with what its run asked; `recipes` tells the recipe of a run by its name.
+    """All records of some runs, each with the setting of its run; `recipes` has the recipe of a run by its name.
 
     column             | of each record
     -------------------|------------------------------------------------------------------------------------
-    run, recipe, row   | its run folder, the recipe that made it, and the name that seeds of one row share
-    question           | the same for runs that differ in their seed alone
-    task to positions  | what the run asks
+    run, recipe, row   | its run folder, the recipe that made it, and the name that all seeds of a row share
+    question           | equal for runs that differ only in their seed
+    task to positions  | the setting of the run
     step to seen       | as in records.jsonl
-    last               | whether it is of the run's last evaluation
-    share              | correct / total; null for measurements that are no counts
+    last               | whether it belongs to the run's last evaluation
+    share              | correct / total; null for measurements that are not counts
     """
     return pl.concat([_EMPTY, *(_with_run(view, (recipes or {}).get(view.name)) for view in views)])
 
@@ -68,13 +69,13 @@ def _records(view: RunView) -> pl.DataFrame:
 
 
 def plain_frame(records: Sequence[Record]) -> pl.DataFrame:
-    """Records as they are, a column for each field."""
+    """Records as a frame, one column per field."""
     columns = {column: [getattr(record, column) for record in records] for column in RECORD_COLUMNS}
     return pl.DataFrame(columns, schema=RECORD_COLUMNS)
 
 
 def write_records(path: Path, runs: Mapping[str, Sequence[Record]]) -> None:
-    """The records of many runs, run after run, in their order."""
+    """Write the records of several runs, in order, as one Parquet file."""
     folders = [name for name, records in runs.items() for _ in records]
     records = plain_frame([record for own in runs.values() for record in own])
     frame = records.insert_column(0, pl.Series(FOLDER, folders, pl.String))
@@ -92,7 +93,7 @@ def _stored_frame(path: Path, folder: str) -> pl.DataFrame:
 
 @lru_cache(maxsize=8)
 def _stored(path: Path, changed: int) -> dict[tuple[object, ...], pl.DataFrame]:
-    """By run folder. Read once for all runs of a file, and again when it has changed."""
+    """The records of a file by run folder, read once, and again when the file has changed."""
     try:
         return pl.read_parquet(path).partition_by(FOLDER, as_dict=True)
     except (OSError, pl.exceptions.PolarsError) as error:

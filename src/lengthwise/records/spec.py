@@ -1,4 +1,5 @@
-"""What a run asks: the task, where it is learned and tested, with which positions; and what theory says of that.
+"""The question of a run: its task, training and test domains, encoding and layout; and what theory predicts for
+it.
 
 >>> config = {"task": "add", "base": 10, "train": "D4", "test": None, "encoding": "learned", "layout": None}
 >>> spec = RunSpec.of({**config, "seed": 1})
@@ -27,7 +28,7 @@ SECTIONS = ("model", "data", "training", "evaluation")
 TEXTS = ("task", "train", "test", "encoding", "layout")
 
 predict_once = lru_cache(maxsize=4096)(predict_case)
-"""Seeds of one row share their predictions, and some take seconds to count."""
+"""Cached, as all seeds of a row share their predictions, and some take seconds."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,11 @@ class RunSpec:
     layout: str
     seed: int
     config: Mapping[str, Any] = field(compare=False, repr=False)
-    """All of the run's config, as JSON has it."""
+    """The run's complete config, as in its JSON."""
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> "RunSpec":
-        """From what config.json holds."""
+        """The spec of a run from the content of its config.json."""
         task, base = Task.parse(config["task"], config["base"]), config["base"]
         train, test, encoding = Domain.parse(config["train"], base), config["test"], config["encoding"]
         return cls(
@@ -57,14 +58,14 @@ class RunSpec:
         )
 
     def measured_domains(self, tests: Sequence[Domain] | None = None) -> list[Domain]:
-        """The test domains, its own by default, and first the training domain and its lengths, which every verdict
-        depends on."""
+        """The domains to measure: the training domain and its lengths, which every verdict depends on, then the
+        test domains (by default the run's)."""
         tested = self.tests if tests is None else tests
         return list(dict.fromkeys([self.train, *self.train.separate_parts(), *tested]))
 
     @property
     def positions(self) -> str:
-        """The encoding, and whether attention knows nothing else, or some heads tokens instead."""
+        """The encoding, with a note where attention is position-only, or has content heads as well."""
         model = self.config.get("model", {})
         if not model.get("place_attention", False):
             return self.encoding
@@ -72,33 +73,33 @@ class RunSpec:
 
     @cached_property
     def question(self) -> str:
-        """The same for runs that differ in their seed alone."""
+        """A hash that is equal for runs that differ only in their seed."""
         content = json.dumps({**self.config, "seed": None}, sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:12]
 
     def longer(self) -> list[Domain]:
-        """The test domains of longer operands than those trained on."""
+        """The test domains with operands longer than in training."""
         return [domain for domain in self.tests if domain.length > self.train.length]
 
     def case(self, domain: Domain) -> Case:
         return Case(self.task, self.train, domain, self.encoding, self.layout)
 
     def beyond(self) -> Case:
-        """The question of operands with one digit more than the longest trained on."""
+        """The case of operands one digit longer than the longest in training."""
         return Case.beyond(self.task, self.train, self.encoding, self.layout)
 
     def predictions(self, domains: Sequence[Domain] | None = None) -> list[Prediction]:
-        """What theory says, domain by domain; by default of the test domains."""
+        """The prediction for each domain, by default for the test domains."""
         return [predict_once(self.case(domain)) for domain in (self.tests if domains is None else domains)]
 
     def predicted_hypothesis(self, domain: Domain) -> Hypothesis | None:
-        """The function that theory says the run computes there, without working out how often it is right."""
+        """The function that theory predicts on a domain, without counting its accuracy."""
         case = self.case(domain)
         return find_rule(case).hypothesis(case)
 
     def measured_hypothesis(self, domain: Domain) -> Hypothesis | None:
-        """What answers are compared with besides truth: what theory predicts, or, where it is silent on absolute
-        positions, truncation all the same, as the paper does."""
+        """The function that answers are compared with besides truth: the predicted one, or, where there is none
+        with absolute positions, truncation, as in the paper."""
         predicted = self.predicted_hypothesis(domain)
         absolute = encoding_facts(self.encoding).family == ABSOLUTE
         if predicted is None and absolute and layout_facts(self.layout).fixed_width:
@@ -107,17 +108,17 @@ class RunSpec:
 
 
 def read_spec(content: Any) -> RunSpec:
-    """From a config.json that anyone may have written; what is wrong with it is told."""
+    """The spec from any config.json, with an InputError that says what is wrong with it."""
     config = cast(dict[str, Any], content) if isinstance(content, dict) else {}
     missing = [key for key in KEYS if key not in config]
     if missing:
-        raise InputError(f"config.json is no run config: it has no {', '.join(missing)}")
+        raise InputError(f"config.json is not a run config: it has no {', '.join(missing)}")
     odd = [(key, "an object") for key in SECTIONS if not isinstance(config.get(key, {}), dict)]
     odd += [(key, "text") for key in TEXTS if not isinstance(config[key], str | None)]
     for key, kind in odd:
         value = shortened(repr(config[key]), 100, 20)
-        raise InputError(f"config.json is no run config: {key} is {value} (must be {kind})")
+        raise InputError(f"config.json is not a run config: {key} is {value} (must be {kind})")
     try:
         return RunSpec.of(config)
     except (TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"config.json is no run config: {error}") from None
+        raise InputError(f"config.json is not a run config: {error}") from None

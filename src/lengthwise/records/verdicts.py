@@ -56,7 +56,7 @@ class Measured:
 
     @property
     def interval(self) -> Interval:
-        """A domain seen whole has no sampling error."""
+        """The confidence interval; an enumerated domain has no sampling error."""
         if self.enumerated:
             return Interval(self.share, self.share)
         return clopper_pearson(self.correct, self.total)
@@ -67,7 +67,7 @@ class Measured:
 
 
 Counts = Mapping[tuple[str, str], Measured]
-"""By domain and by what answers were compared with."""
+"""Counts by domain and by the reference that answers were compared with."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -94,7 +94,7 @@ class Verdict:
 def passes_gate(train: Domain, exact: Counts) -> bool:
     """Whether every length of the training domain passes the gate.
 
-    Runs of a mixture that were recorded before version 0.2 may have the mixture alone: then it decides.
+    Runs on a mixture from before version 0.2 may have recorded only the mixture: then that decides.
     """
     lengths = [str(part) for part in train.parts]
     if not all((length, TRUTH) in exact for length in lengths):
@@ -103,7 +103,7 @@ def passes_gate(train: Domain, exact: Counts) -> bool:
 
 
 def judge(agreement: Measured | None, converged: bool, least: float = 1 - TOLERANCE) -> str | None:
-    """Whether it is at least so much. None where theory makes no prediction."""
+    """The verdict: whether agreement is at least `least`. None where theory makes no prediction."""
     if agreement is None:
         return None
     low, high = agreement.interval
@@ -113,8 +113,8 @@ def judge(agreement: Measured | None, converged: bool, least: float = 1 - TOLERA
 
 
 def combined(words: Iterable[str | None]) -> str | None:
-    """The verdict on several things: it holds if it holds of all; one that fails is enough to fail it. None where
-    there is nothing, or nothing predicted of some of them.
+    """The verdict on several domains or runs: it holds if all hold, and fails if one fails. None if there are
+    none, or if some have no prediction.
 
     >>> combined([HOLDS, HOLDS]), combined([HOLDS, UNDECIDED, FAILS]), combined([HOLDS, None]), combined([])
     ('holds', 'fails', None, None)
@@ -132,7 +132,7 @@ def verdicts(predictions: Sequence[Prediction], train: Domain, records: Sequence
 
     def found(domain: Domain, reference: str) -> Measured:
         if (str(domain), reference) not in exact:
-            raise InputError(f"the records hold no exact match of {domain} against {reference}: lines are missing")
+            raise InputError(f"the records have no exact match on {domain} against {reference}: lines are missing")
         return exact[str(domain), reference]
 
     found(train, TRUTH)
@@ -147,7 +147,7 @@ def verdicts(predictions: Sequence[Prediction], train: Domain, records: Sequence
 
 
 def counted(records: Iterable[Record], metric: str = "exact") -> Counts:
-    """What teacher forcing counted, from the records of one run at one step."""
+    """Counts by teacher forcing, from the records of one run at one step."""
     return {
         (record.domain, record.reference): measured(record)
         for record in records

@@ -1,4 +1,4 @@
-"""A run as its files tell it: what was asked, what theory says of it, what was measured. No torch, no model."""
+"""A run as read from its files: its setting, predictions, records and verdicts. It needs no torch and no model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class RunView:
 
     @classmethod
     def of(cls, path: Path | str) -> "RunView":
-        """Of a run folder, or of a run of a packed file, as results/addition.json/addition-D4-s1."""
+        """The view of a run folder, or of a packed run such as results/addition.json/addition-D4-s1."""
         return cls(open_run(path))
 
     @property
@@ -36,7 +36,7 @@ class RunView:
 
     @cached_property
     def spec(self) -> RunSpec:
-        """What the run asks."""
+        """The question of the run."""
         return read_spec(self.config)
 
     @property
@@ -65,13 +65,13 @@ class RunView:
 
     @property
     def row(self) -> str:
-        """The name without its seed, which all seeds of a recipe's row share."""
+        """The name without the seed, which all seeds of a recipe's row share."""
         return self.name.removesuffix(f"-s{self.seed}")
 
     @cached_property
     def frame(self) -> "pl.DataFrame":
-        """The records as a polars frame, with what the run asked (records/frame.py)."""
-        # What trains and evaluates does without polars.
+        """The records as a polars frame, with the run's setting (records/frame.py)."""
+        # Training and evaluation work without polars.
         from lengthwise.records.frame import records_frame  # noqa: PLC0415
 
         return records_frame([self])
@@ -82,7 +82,7 @@ class RunView:
 
     @cached_property
     def evaluated_steps(self) -> list[int]:
-        """Steps with an evaluation, in order; the training loss is recorded at others too."""
+        """Steps with an evaluation, in order; the training loss is also recorded at other steps."""
         return sorted({record.step for record in self.records if record.metric != TRAIN_LOSS})
 
     @cached_property
@@ -96,29 +96,29 @@ class RunView:
         return [record for record in self.records if record.step == step]
 
     def history(self, metric: str, domain: Domain | str, reference: str = TRUTH) -> dict[int, Record]:
-        """One thing, measured by teacher forcing, at every step, steps in order. Of two evaluations at one step
-        the later one counts: after training more problems are taken."""
+        """The records of one metric, by teacher forcing, by step in order. Of two evaluations at one step the
+        later one counts: that after training has more problems."""
         wanted = (metric, str(domain), reference, "forced")
         found = [r for r in self.records if (r.metric, r.domain, r.reference, r.mode) == wanted]
         return {record.step: record for record in sorted(found, key=lambda record: record.step)}
 
     @cached_property
     def final_counts(self) -> Counts:
-        """Exact match after training, by domain and by what it was compared with."""
+        """Exact match after training, by domain and reference."""
         return counted(self.at(self.last_step))
 
     @property
     def converged(self) -> bool:
-        """Whether it passed the gate of verdicts, after training."""
+        """Whether the run passes the gate of verdicts after training."""
         return passes_gate(self.train, self.final_counts)
 
     def converged_at(self, step: int) -> bool:
-        """Whether it had passed the gate of verdicts by that evaluation."""
+        """Whether the run passes the gate of verdicts at the evaluation after this step."""
         return passes_gate(self.train, counted(self.at(step)))
 
     def last_whole(self) -> tuple[int, list[Verdict]]:
-        """The verdicts of the last evaluation that is whole, and its step: one that is being written, or was cut
-        short, cannot be judged."""
+        """The step and verdicts of the last complete evaluation: one that is being written, or was cut off, cannot
+        be judged."""
         why = "nothing measured yet"
         for step in reversed(self.evaluated_steps):
             try:
@@ -128,5 +128,5 @@ class RunView:
         raise InputError(why)
 
     def verdicts(self) -> list[Verdict]:
-        """One per test domain, after the last evaluation."""
+        """One verdict per test domain, from the last evaluation."""
         return verdicts(self.spec.predictions(), self.train, self.at(self.last_step))

@@ -1,4 +1,5 @@
-"""Tables and pictures of runs. The package can be called: `lengthwise.report(["runs"], out="report.html")`."""
+"""Tables, figures and pages about runs. The package can be called: `lengthwise.report(["runs"],
+out="report.html")`."""
 
 import os
 import sys
@@ -8,15 +9,15 @@ from types import ModuleType
 
 
 class _Verb(ModuleType):
-    """`lengthwise.report` does what the verb does, and is the name of this package too."""
+    """Makes `lengthwise.report` both this package and a function that does what the verb does."""
 
     def __call__(
         self,
         runs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
         out: str | os.PathLike[str] = "report.html",
     ) -> Path:
-        """Write one HTML page on these run folders, or on those inside these folders; where it was written."""
-        from lengthwise.report.page import Report  # noqa: PLC0415 (plotly and jinja2 where a page is made alone)
+        """Write one HTML page about these run folders, or those inside these folders. Returns its path."""
+        from lengthwise.report.page import Report  # noqa: PLC0415 (only a page needs plotly and jinja2)
 
         paths = [runs] if isinstance(runs, str | os.PathLike) else runs
         Report.of([Path(path) for path in paths]).write(Path(out))

@@ -1,4 +1,4 @@
-"""Which runs there are, and which belong together: those of a results folder, and those that a report shows."""
+"""Runs and how they are grouped: those of a results folder, and those that a report shows."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,21 +21,21 @@ from lengthwise.theory.predict import Prediction
 T = TypeVar("T")
 
 RUN_NAME = re.compile(r".+-s\d+")
-"""Runs of recipes; a run may have any other name."""
+"""The names of recipes' runs; other runs may have any name."""
 
-RUN_PLACES = "a run folder, packed results such as results/addition.json, or a folder that holds some"
+RUN_PLACES = "a run folder, packed results such as results/addition.json, or a folder that contains them"
 UNFINISHED = ("running", "stopped", "interrupted", "failed")
 
-# What says how a run is watched, not how it is trained.
+# Options that say how a run is evaluated, not how it is trained.
 WATCHING = ("seed", "test", "evaluation", "training.evaluate_every", "training.checkpoint_every")
 
 NO_PREDICTION = "no prediction"
 COUNTED = {HOLDS: "hold", FAILS: "fail", UNDECIDED: "undecided", NO_PREDICTION: "without prediction"}
-"""Verdicts after a number: 18 hold."""
+"""Verdicts as words after a number: 18 hold."""
 
 
 def group_by(items: Iterable[T], key: Callable[[T], Any]) -> dict[Any, list[T]]:
-    """Items of one key together, in their order."""
+    """Items by key, in order."""
     groups: dict[Any, list[T]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -44,13 +44,13 @@ def group_by(items: Iterable[T], key: Callable[[T], Any]) -> dict[Any, list[T]]:
 
 @dataclass(frozen=True)
 class Collection:
-    """What a results folder holds: finished runs, and the notes that recipes left."""
+    """The content of a results folder: finished runs, and the notes of recipes."""
 
     folder: Path
 
     @cached_property
     def views(self) -> list[RunView]:
-        """Finished runs of seeds that are reported, those that nothing was tuned on, by name, seeds in order."""
+        """Finished runs of reported seeds (nothing was tuned on them), sorted by name and seed."""
         return [view for view in self._reported if view.source.status() == "done"]
 
     @property
@@ -61,20 +61,20 @@ class Collection:
 
     @cached_property
     def _reported(self) -> list[RunView]:
-        # A run that is live and packed at once is read from its folder.
+        # A run that has a folder and is also packed is read from its folder.
         runs = {run.name: run for run in reversed(runs_below(self.folder)) if RUN_NAME.fullmatch(run.name)}
         found = [view for view in map(RunView, runs.values()) if view.seed != TUNING_SEED]
         return sorted(found, key=lambda view: (view.row, view.seed))
 
     @cached_property
     def rows(self) -> dict[str, list[RunView]]:
-        """Seeds of one row, under the name they share. Not by `question`: the config of a seed that an earlier
-        version trained may lack what came later."""
+        """The seeds of each row, by name. Not by `question`: a config of an earlier version may lack later
+        keys."""
         return group_by(self.views, lambda view: view.row)
 
     @cached_property
     def notes(self) -> dict[str, dict[str, Any]]:
-        """What each recipe took: OUT/NAME.json."""
+        """The note of each recipe, OUT/NAME.json."""
         return notes(self.folder)
 
 
@@ -85,15 +85,15 @@ class ShownRun(NamedTuple):
     view: RunView
     label: str
     step: int
-    """The evaluation that is shown as the last: the last whole one."""
+    """The step of the last complete evaluation, which is shown."""
     verdicts: list[Verdict]
     standing: str
-    """Why its numbers are not the last word; empty for a finished run."""
+    """Why its numbers are not final; empty for a finished run."""
     environment: Any
 
 
 def find_runs(paths: Sequence[Path]) -> tuple[list[ShownRun], dict[str, str]]:
-    """The runs named, and those found inside folders that hold some; and why others there cannot be shown."""
+    """The runs at these paths and inside these folders, and why others there cannot be shown."""
     if not paths:
         raise InputError(f"no run given (name {RUN_PLACES})")
     found = {run.path: run for path in paths for run in _runs(path)}
@@ -104,7 +104,7 @@ def find_runs(paths: Sequence[Path]) -> tuple[list[ShownRun], dict[str, str]]:
         try:
             shown.append(_shown(RunView(found[place]), name))
         except (InputError, OSError) as error:
-            # The page may be sent to others: it names no place on this machine.
+            # The page may be sent to others, so it must not contain paths of this machine.
             left_out[name] = str(error).replace(f"{place}/", "")
     if not shown:
         raise InputError(f"nothing to report: {'; '.join(f'{name}: {why}' for name, why in left_out.items())}")
@@ -130,13 +130,13 @@ def _shown(view: RunView, label: str) -> ShownRun:
     step, verdicts = view.last_whole()
     status, standing = view.source.state(), ""
     if status in UNFINISHED or step < view.last_step:
-        why = status if status in UNFINISHED else "last evaluation cut short"
+        why = status if status in UNFINISHED else "last evaluation incomplete"
         standing = f"{why}, shown as of step {step:,}"
     return ShownRun(view, label, step, verdicts, standing, view.source.environment())
 
 
 def _labels(folders: Sequence[Path]) -> list[str]:
-    """The folders' names, with as many of the folders above as it takes to tell them apart.
+    """The folders' names, with as many parent folders as needed to make them unique.
 
     >>> _labels([Path("/x/a/s1"), Path("/x/b/s1"), Path("/x/b/s2")])
     ['a/s1', 'b/s1', 'b/s2']
@@ -190,7 +190,7 @@ class Question:
 
     @property
     def predicted(self) -> bool:
-        """Whether theory says something of any domain."""
+        """Whether there is a prediction for any domain."""
         return any(row.hypothesis is not None for row in self.predictions.values())
 
     def in_training(self, domain: Domain) -> bool:
@@ -212,7 +212,7 @@ def questions(runs: Sequence[ShownRun]) -> list[Question]:
 
 
 def _order(run: ShownRun) -> tuple[Any, ...]:
-    """What it asks, then its seed and its name."""
+    """A key that sorts by question, seed and name."""
     spec, task = run.view.spec, run.view.spec.task
     asked = (task.operation, task.modulus or 0, task.base, spec.train.length, str(spec.train))
     return (*asked, spec.encoding, spec.layout, spec.seed, run.label)
@@ -225,11 +225,11 @@ def _settings(runs: Sequence[ShownRun]) -> tuple[Setting, ...]:
 
 
 def told_apart(configs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """For each run of one question what sets its training apart from the others': empty where all were trained
-    alike, the same for those that differ in their seed alone."""
+    """For each run of one question, how its training differs from the others: empty if all were trained in the
+    same way, equal for runs that differ only in their seed."""
     flat = {label: one_level(config) for label, config in configs.items()}
     first, *others = flat.values()
-    # A config of an earlier version lacks what came later; what only some have cannot be compared.
+    # A config of an earlier version lacks later keys; only keys that all have can be compared.
     shared = [key for key in first if all(key in other for other in others) and not key.startswith(WATCHING)]
     differing = [key for key in shared if any(other[key] != first[key] for other in others)]
     return {label: ", ".join(_named(key, config[key]) for key in differing) for label, config in flat.items()}

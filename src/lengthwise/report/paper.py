@@ -1,4 +1,4 @@
-"""The paper's tables anew: every cell as measured, as theory has it exactly, and as the paper printed it."""
+"""The paper's tables: every cell as measured, as predicted exactly, and as the paper printed it."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from lengthwise.report.queries import Seeds, by_lengths, rows_of, single_lengths
 from lengthwise.report.tables import TextTable, short_percent, text_table
 
 BOTH_LONG = "B4"
-"""A row of the paper for which there is no theory, so it is shown apart."""
+"""A row of the paper without a prediction, which is shown separately."""
 
 CELL_COLUMNS: dict[str, Any] = {
     **dict.fromkeys(("table", "row", "trained_on", "test"), pl.String),
@@ -28,7 +28,7 @@ CELL_COLUMNS: dict[str, Any] = {
     **dict.fromkeys(("measured", "lowest", "highest", "exact", "paper", "deviation"), pl.Float64),
 }
 EVERY_SEED = ("coupled-1000", "multiplication-upward")
-"""Recipes of long operands whose claim is about every seed."""
+"""Recipes of long operands whose summary lists every seed."""
 
 Place = tuple[str, str]
 """A cell: its row and the domain tested."""
@@ -42,10 +42,10 @@ def paper_recipes() -> list[Recipe]:
 class PaperTable:
     recipe: Recipe
     truncated: bool
-    """Whether answers are compared with those on truncated operands, instead of truth."""
+    """Whether answers are compared with those for truncated operands instead of truth."""
     cells: pl.DataFrame
-    """A line for each cell, in percent: what each seed measured, their mean, lowest and highest, and the mean's
-    distance from exact theory. Rows that the paper has and theory speaks of are `counted`."""
+    """A line for each cell, in percent: each seed, their mean, lowest and highest, and the deviation of the mean
+    from the exact prediction. Rows of the paper with a prediction are `counted`."""
     missing: tuple[str, ...]
     """The paper's rows that no run has."""
 
@@ -63,24 +63,24 @@ class PaperTable:
         return self.cells.filter(counted=False)["row"].unique(maintain_order=True).to_list()
 
     def deviations(self, without: Sequence[Place] = ()) -> list[float]:
-        """How far the mean over seeds is from exact theory, in each cell that counts but for those named."""
+        """The deviation of the mean over seeds from exact theory, in each counted cell except those `without`."""
         found = self.cells.filter(counted=True).drop_nulls("deviation")["row", "test", "deviation"]
         return [deviation for row, test, deviation in found.iter_rows() if (row, test) not in without]
 
     def seed_deviations(self) -> dict[int, float]:
-        """The mean distance from exact theory of each seed alone."""
+        """The mean deviation of each seed from exact theory."""
         distance = (pl.col("percents") - pl.col("exact")).abs().mean().round(4)
         seeds = self.cells.filter(counted=True).explode("seeds", "percents").drop_nulls(["seeds", "exact"])
         return dict(seeds.group_by("seeds").agg(distance).sort("seeds").iter_rows())
 
     def reading(self) -> TextTable | None:
-        """Each row as measured, as theory has it, and as the paper has it, below one another."""
+        """The table for readers: each row as measured, as predicted, and as printed, one below the other."""
         rows = self.cells.partition_by("row", maintain_order=True)
         lines = [line for row in rows for line in _reading_lines(row)]
         return text_table(self.title, lines, words=2, data=self.data())
 
     def data(self) -> TextTable | None:
-        """A line for each cell, with all digits."""
+        """The table for CSV: a line for each cell, with all digits."""
         lines = self.cells.drop("percents").to_dicts()
         return text_table(self.title, [{name: _data_text(x) for name, x in line.items()} for line in lines])
 
@@ -91,15 +91,15 @@ def paper_tables(collection: Collection) -> list[PaperTable]:
 
 
 def table_name(recipe: Recipe, truncated: bool) -> str:
-    """Of the two that a recipe has, truth's first."""
+    """The name of one of a recipe's two tables, of which that against truth comes first."""
     return [*recipe.tables][truncated]
 
 
 def paper_table(collection: Collection, recipe: Recipe, truncated: bool) -> PaperTable:
-    """A table from the runs there are."""
+    """A table from the runs in a collection."""
     found = {row.removeprefix(f"{recipe.name}-"): seeds for row, seeds in rows_of(recipe, collection).items()}
     name, note = table_name(recipe, truncated), collection.notes.get(recipe.name)
-    # Runs of another scale than the paper's are no rows of it.
+    # Runs at another scale are not rows of the paper.
     printed = printed_tables()[name] if note is None or note["scale"] == "full" else {}
     shown = [row for row in printed if row != BOTH_LONG] + [BOTH_LONG, *sorted(found.keys() - {*printed})]
     lines = [
@@ -125,7 +125,7 @@ against_truth, against_truncated = partial(_reading, truncated=False), partial(_
 
 
 def _measured(seeds: Seeds, truncated: bool, printed: Sequence[float]) -> Iterator[dict[str, Any]]:
-    """The cells of a row, with what every seed says."""
+    """The cells of a row, with the percentage of every seed."""
     reference = f"truncated:{seeds.first.train.length}" if truncated else TRUTH
     for cell in theory_cells(seeds.first.spec, truncated, printed):
         found = {view.seed: view.final_counts.get((cell["test"], reference)) for view in seeds.views}
@@ -134,8 +134,8 @@ def _measured(seeds: Seeds, truncated: bool, printed: Sequence[float]) -> Iterat
 
 
 def theory_cells(spec: RunSpec, truncated: bool, printed: Sequence[float]) -> Iterator[dict[str, Any]]:
-    """What theory and the paper say of the cells of a row, in percent. A model that computes what theory says
-    agrees with it always."""
+    """The prediction and the paper's number for each cell of a row, in percent. Predicted agreement with truncated
+    operands is always 100."""
     for prediction in spec.predictions(single_lengths(spec)):
         domain, exact = prediction.domain, prediction.accuracy
         yield {
@@ -176,12 +176,13 @@ def _data_text(value: Any) -> str:
 
 @cache
 def printed_tables() -> dict[str, dict[str, list[float]]]:
-    """What the paper printed, by table and row."""
+    """The paper's numbers, by table and row."""
     return json.loads(files("lengthwise.report").joinpath("paper.json").read_text())["tables"]
 
 
 def paper_deviations(recipe: Recipe, truncated: bool, without: Sequence[Place] = ()) -> list[float]:
-    """How far each number that the paper printed is from exact theory; a tenth number is its own theory's."""
+    """The deviation of each number in the paper from exact theory; the tenth number of a row is the paper's own
+    theory."""
     rows, printed = recipe.rows(Setting()), printed_tables()[table_name(recipe, truncated)]
     return [
         abs(cell["paper"] - cell["exact"])
@@ -193,8 +194,8 @@ def paper_deviations(recipe: Recipe, truncated: bool, without: Sequence[Place] =
 
 
 def summary(collection: Collection) -> dict[str, Any]:
-    """How far everything is from exact theory, ours and the paper's own: mean absolute deviations in percentage
-    points, over all cells that theory speaks of; and the right answers to long operands."""
+    """Mean absolute deviations from exact theory in percentage points, ours and the paper's, over all cells with a
+    prediction; and the accuracy on long operands."""
     tables = paper_tables(collection)
     return {
         **_distances(tables),
@@ -211,7 +212,8 @@ def _distances(tables: Sequence[PaperTable], without: Sequence[Place] = ()) -> d
 
 
 def _table_summary(collection: Collection, table: PaperTable) -> dict[str, Any]:
-    """`seeds` are those of the row with fewest; `spread` is that of the seeds' own mean deviations."""
+    """The summary of a table. `seeds` is the number in the row with fewest; `spread` is the range of the seeds'
+    mean deviations."""
     note = collection.notes.get(table.recipe.name)
     without = [(row, test) for row, test in table.recipe.without]
     by_seed, counts = table.seed_deviations(), {*table.cells.filter(counted=True)["seeds"].list.len()}
@@ -230,8 +232,8 @@ def _table_summary(collection: Collection, table: PaperTable) -> dict[str, Any]:
 
 
 def far_summary(collection: Collection) -> dict[str, Any]:
-    """The percentage of every seed by tested length, and the mean over pairs of lengths outside the trained ones;
-    nothing of runs that are not there."""
+    """Accuracy on long operands, if there are runs: of every seed by tested length, and the mean over pairs of
+    lengths outside the trained ones."""
     found: dict[str, Any] = {}
     for recipe in EVERY_SEED:
         for seeds in rows_of(RECIPES[recipe], collection).values():
@@ -248,11 +250,10 @@ def far_summary(collection: Collection) -> dict[str, Any]:
 
 
 def outside_share(seeds: Seeds) -> float:
-    """The mean of right answers, in percent, over all pairs of operand lengths of which one is longer than all of
-    training.
+    """The mean accuracy, in percent, over all pairs of operand lengths of which one is longer than in training.
 
-    A measured length stands for those between the one below and itself, so that short lengths, which are measured
-    more densely, count no more than long ones.
+    A measured length represents all lengths from the one below, so that short lengths, which are measured more
+    densely, do not count more.
     """
     cells, trained = by_lengths(seeds), seeds.first.train.length
     stands_for = {n: n - below for below, n in pairwise([0, *sorted({n for n, _ in cells})])}

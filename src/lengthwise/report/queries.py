@@ -1,4 +1,4 @@
-"""What runs measured, every question answered once: queries on records, for tables, figures and the page."""
+"""Queries on records, shared by tables, figures and the page."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from lengthwise.theory.hypotheses import Hypothesis
 T = TypeVar("T")
 
 MEASURE = ("run", "metric", "domain", "reference", "mode")
-"""What tells measurements of one step apart."""
+"""Columns that identify a measurement within a step."""
 
 
 def average(values: Sequence[float]) -> float:
@@ -31,7 +31,7 @@ def average(values: Sequence[float]) -> float:
 
 
 class Point(NamedTuple):
-    """Runs together: the mean, the lowest and the highest, in percent where something was counted.
+    """The mean, the lowest and the highest over runs; of counts in percent.
 
     >>> str(Point.of([99.0, 100.0])), str(Point.of([50.0])), Point.of([99.0, 100.0]).text
     ('99.5 (99–100)', '50', '99.50 (99.00 to 100)')
@@ -56,15 +56,15 @@ class Point(NamedTuple):
 
 
 Points = dict[Any, Point]
-"""By step, length, digit, ...; by pairs of these for a grid."""
+"""Points by step, length or digit, or by pairs of these for a grid."""
 Cells = dict[tuple[int, int], float]
 Over = Callable[[Sequence[float]], float]
-"""What several percentages of a run come to: their mean, or the least of them."""
+"""How several percentages of a run are combined: their mean, or the lowest."""
 
 
 @dataclass(frozen=True)
 class Seeds:
-    """Runs that are drawn together: as a rule, they differ in their seed alone."""
+    """Runs that are shown together, usually those that differ only in their seed."""
 
     views: tuple[RunView, ...]
 
@@ -73,28 +73,28 @@ class Seeds:
         return self.views[0]
 
     def each(self) -> "list[Seeds]":
-        """Every run by itself."""
+        """Every run separately."""
         return [Seeds((view,)) for view in self.views]
 
     def percent(
         self, counts: Callable[[RunView], Sequence[Measured | None]], over: Over = average
     ) -> Point | None:
-        """Of each seed the mean of what it counted, in percent; without seeds that counted nothing."""
+        """The mean of each seed's counts, in percent, over the seeds that have any."""
         found = [[100 * own.share for own in counts(view) if own is not None] for view in self.views]
         seeds = [over(percents) for percents in found if percents]
         return Point.of(seeds) if seeds else None
 
     def exact_match(self, *domains: Domain, reference: str = TRUTH, over: Over = average) -> Point | None:
-        """After training, on those domains that were compared with the reference."""
+        """Exact match after training, on those domains that were compared with the reference."""
         return self.percent(lambda view: compared(view, domains, reference), over)
 
     @cached_property
     def learned(self) -> Point | None:
-        """Right answers on the training domain."""
+        """Accuracy on the training domain."""
         return self.exact_match(self.first.train)
 
     def beyond(self, reference: str = TRUTH, over: Over = average) -> Point | None:
-        """On all longer lengths together."""
+        """Exact match over all longer lengths."""
         return self.exact_match(*self.first.spec.longer(), reference=reference, over=over)
 
     @cached_property
@@ -113,14 +113,14 @@ class Seeds:
         length = place.str.strip_suffix(":" + special).replace_strict(lengths, default=None, return_dtype=pl.Int64)
         i, j = (metric.get(k, null_on_oob=True).cast(pl.Int64, strict=False) for k in (1, 2))
         records = pl.concat([view.frame for view in self.views])
-        # Of two evaluations at one step the later one counts: after training more problems are taken.
+        # Of two evaluations at one step the later one counts: that after training has more problems.
         once = records.unique([*MEASURE, "step"], keep="last", maintain_order=True)
         return once.with_columns(kind=metric.first(), i=i, j=j, length=length, special=special)
 
     def records(
         self, kind: str = "exact", reference: str = TRUTH, mode: str = "forced", **where: Any
     ) -> pl.DataFrame:
-        """Those of a kind, where columns have these values: `domain="D4"`, `i=3`."""
+        """The records of a kind with these values in columns: `domain="D4"`, `i=3`."""
         return self.frame.filter(kind=kind, reference=reference, mode=mode, **where)
 
     def numbers(self, kind: str, **what: Any) -> list[int]:
@@ -128,15 +128,15 @@ class Seeds:
         return self.records(kind, **what)["i"].drop_nulls().unique().sort().to_list()
 
     def at_end(self, kind: str = "exact", **what: Any) -> pl.DataFrame:
-        """Those that were made last."""
+        """The last records of a kind."""
         return latest(self.records(kind, **what))
 
     def by_length(self, kind: str = "exact", *, special: str = "", **what: Any) -> Points:
-        """After training, on test domains of one length each."""
+        """Values after training, on test domains of one length each."""
         return spread(self.at_end(kind, special=special, **what), "length")
 
     def intervals(self, kind: str = "exact", **what: Any) -> Points:
-        """Of a single run after training, by length: with 95 % intervals."""
+        """Values of a single run after training, by length, with 95 % intervals."""
         rows = self.at_end(kind, **what).drop_nulls("length").sort("length").iter_rows(named=True)
         return {
             row["length"]: point([Measured(row["correct"], row["total"], row["selection"] == "enumerated")])
@@ -144,7 +144,7 @@ class Seeds:
         }
 
     def through_training(self, kind: str = "exact", **what: Any) -> Points:
-        """At the steps that all of them have."""
+        """Values by step, at the steps that all runs have."""
         return spread(everywhere(self.records(kind, **what)), "step")
 
     def domains_through_training(self, references: Mapping[str, str]) -> dict[str, Points]:
@@ -154,28 +154,28 @@ class Seeds:
         return nested(spread(everywhere(exact, "domain"), "domain", "step"))
 
     def digits_through_training(self, domain: Domain) -> dict[int, Points]:
-        """Each digit of the answer alone, by step."""
+        """Accuracy of each answer digit by step."""
         found = self.records("digit", domain=str(domain))
         return nested(spread(everywhere(found, "i"), "i", "step"))
 
     def own_accuracy(self) -> Points:
-        """On the training domain, through training."""
+        """Accuracy on the training domain by step."""
         return self.through_training(domain=str(self.first.train))
 
 
 def rows_of(recipe: Recipe, collection: Collection) -> dict[str, Seeds]:
-    """The finished runs of a recipe: the seeds of each row together, in the order of names."""
+    """The finished runs of a recipe: the seeds of each row, sorted by name."""
     names = row_names(recipe.rows)
     return {row: Seeds(tuple(views)) for row, views in collection.rows.items() if row in names}
 
 
 def latest(found: pl.DataFrame) -> pl.DataFrame:
-    """Each measurement of each run as it was made last."""
+    """The last record of each measurement of each run."""
     return found.filter(pl.col("step") == pl.col("step").max().over(MEASURE))
 
 
 def spread(found: pl.DataFrame, *by: str) -> Points:
-    """The mean of runs, the lowest and the highest, by one column or several, sorted; without nulls in these."""
+    """The mean, lowest and highest over runs by one or several columns, sorted, without nulls in these."""
     share, value = pl.col("share"), pl.col("value")
     means = [
         pl.coalesce(100 * getattr(share, how)(), getattr(value, how)()).alias(how)
@@ -186,7 +186,7 @@ def spread(found: pl.DataFrame, *by: str) -> Points:
 
 
 def nested(points: Mapping[tuple[Any, Any], T]) -> dict[Any, dict[Any, T]]:
-    """What is known by two columns, as a dict of each value of the first."""
+    """A mapping by two columns as a dict of dicts."""
     found: dict[Any, dict[Any, T]] = {}
     for (outer, inner), one in points.items():
         found.setdefault(outer, {})[inner] = one
@@ -194,13 +194,13 @@ def nested(points: Mapping[tuple[Any, Any], T]) -> dict[Any, dict[Any, T]]:
 
 
 def everywhere(found: pl.DataFrame, *by: str) -> pl.DataFrame:
-    """Records of steps that all runs have, of those with any."""
+    """Records of the steps that all runs with records have."""
     run = pl.col("run").n_unique()
     return found.filter(run.over([*by, "step"]) == (run.over(by) if by else run))
 
 
 def point(measured: Sequence[Measured]) -> Point:
-    """One run with its 95 % interval, several with their range."""
+    """A point of one run with its 95 % interval, or of several with their range."""
     shares = [100 * one.share for one in measured]
     if len(measured) == 1:
         return Point(shares[0], *(100 * end for end in measured[0].interval))
@@ -208,18 +208,18 @@ def point(measured: Sequence[Measured]) -> Point:
 
 
 def grouped(views: Iterable[RunView], label: Callable[[RunView], str]) -> dict[str, Seeds]:
-    """Runs of one label together; those without a record are left out."""
+    """Runs by label; those without records are left out."""
     groups = group_by((view for view in views if not view.frame.is_empty()), label)
     return {name: Seeds(tuple(group)) for name, group in groups.items()}
 
 
 def having(groups: Mapping[str, Seeds], kind: str, **what: Any) -> dict[str, Seeds]:
-    """Those that have records of a kind."""
+    """The groups that have records of a kind."""
     return {name: seeds for name, seeds in groups.items() if not seeds.records(kind, **what).is_empty()}
 
 
 def row_label(view: RunView) -> str:
-    """What tells the rows of a table apart: the modulus and the training set."""
+    """The label of a row in a table: its modulus and training domain."""
     modulus = view.task.modulus
     return f"trained on {view.train}" if modulus is None else f"modulo {modulus}, {view.train}"
 
@@ -238,15 +238,15 @@ def by_training_set(views: Iterable[RunView]) -> dict[str, Seeds]:
 
 
 def by_chain(seeds: Seeds) -> Points:
-    """Problems longer than trained by their longest carry chain, all lengths together."""
+    """Accuracy on problems longer than in training by their longest carry chain, over all lengths."""
     longer = seeds.at_end("chain").filter(pl.col("length") > seeds.first.train.length)
     counts = longer.group_by("run", "i").agg(pl.col("correct").sum(), pl.col("total").sum())
     return spread(counts.with_columns(share=pl.col("correct") / pl.col("total"), value=None), "i")
 
 
 def failures(seeds: Seeds) -> dict[str, dict[str | int, float]]:
-    """Decoded answers in percent, by domain and by how they fail: exact (they do not), malformed, wrong_length, or
-    the number of the first wrong digit."""
+    """Decoded answers in percent, by domain and outcome: exact, malformed, wrong_length, or the number of the
+    first wrong digit."""
     ways = pl.col("kind").is_in(["exact", "malformed", "wrong_length", "first_wrong"])
     found = latest(seeds.frame.filter(ways, mode="decoded", reference=TRUTH))
     counts = found.group_by("domain", "kind", "i", maintain_order=True).agg(pl.col("correct").sum())
@@ -256,7 +256,7 @@ def failures(seeds: Seeds) -> dict[str, dict[str | int, float]]:
 
 
 def by_lengths(seeds: Seeds) -> Cells:
-    """Right answers in percent, by the lengths of a and of b."""
+    """Accuracy in percent by the lengths of a and b."""
     return {place: found.mean for place, found in spread(seeds.at_end("pair"), "i", "j").items()}
 
 
@@ -265,12 +265,12 @@ class DependenceCells(NamedTuple):
 
     measured: Cells
     exact: Cells
-    """Of the function that theory says these runs compute, where it is derived."""
+    """The exact values of the predicted function, where they are derived."""
     hypothesis: Hypothesis | None
 
 
 def dependence_cells(seeds: Seeds) -> DependenceCells | None:
-    """None where no run has an intervention."""
+    """The dependence of answer digits on operand digits; None if no run measured it."""
     found = seeds.at_end("depends", mode="decoded")
     if found.is_empty():
         return None

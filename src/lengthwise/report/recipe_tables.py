@@ -1,4 +1,4 @@
-"""The tables of recipes beside the paper's own, and what each recipe took."""
+"""The tables of recipes other than the paper's, and the budget of each recipe."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -35,15 +35,15 @@ from lengthwise.theory.rules import TABLE_1_ENCODINGS
 
 STEPS = ("sums", "carries", "answer")
 PLAIN, DECODED = "random", "random, decoded"
-"""Problems of no special set, scored in one pass and decoded."""
+"""Problems outside the special sets, scored in one pass or decoded."""
 
 
 Maker = Callable[[Collection, Recipe], TextTable | None]
-"""Of a recipe's table, from the runs there are."""
+"""Makes a recipe's table from a collection of runs."""
 
 
 def of_each_row(title: str, words: int = 2) -> Callable[[Callable[[Seeds], dict[str, object]]], Maker]:
-    """Makes a table of the function below, which gives the line of one row of a recipe."""
+    """A decorator that makes a table from a function that gives the line of one row of a recipe."""
 
     def maker(line: Callable[[Seeds], dict[str, object]]) -> Maker:
         def make(collection: Collection, recipe: Recipe) -> TextTable | None:
@@ -56,7 +56,7 @@ def of_each_row(title: str, words: int = 2) -> Callable[[Callable[[Seeds], dict[
 
 @of_each_row("Sums longer than trained")
 def sums_upward(seeds: Seeds) -> dict[str, object]:
-    """Does a model fail where theory says, on chains longer than it ever saw, and only there?"""
+    """Whether models fail where theory says, on carry chains longer than in training, and only there."""
     spec, n = seeds.first.spec, seeds.first.train.length
     return {
         "encoding": spec.positions,
@@ -79,7 +79,7 @@ def chains_right(seeds: Seeds) -> dict[str, Point | None]:
 
 
 def where_it_fails(seeds: Seeds) -> str:
-    """In words, if all seeds say the same."""
+    """Where sums fail, in words, for all seeds together."""
     found = {*map(_where_it_fails, seeds.views)}
     return found.pop() if len(found) == 1 else "seeds differ: " + "; ".join(sorted(found))
 
@@ -108,7 +108,7 @@ def five_to_twenty(seeds: Seeds) -> dict[str, object]:
         "encoding": seeds.first.spec.positions,
         "trained on": seeds.first.train,
         **by_domain(seeds, [d for d in tests if d.length % 5 == 0 or d.length == longest or longest < 10]),
-        "goes on": tally(map(generalizes, seeds.views)).counted,
+        "generalizes": tally(map(generalizes, seeds.views)).counted,
     }
 
 
@@ -117,8 +117,8 @@ def by_domain(seeds: Seeds, domains: Sequence[Domain]) -> dict[str, Point | None
 
 
 def candidates(seeds: Seeds) -> dict[str, Point]:
-    """Functions that all seeds were compared with on every longer length, and how often they answer so, the best
-    first; of equals truth, then the one named first."""
+    """The functions that all seeds were compared with on every longer length, with their agreement, best first; of
+    equals truth, then the one named first."""
     longer = seeds.first.spec.longer()
     places = [(str(domain), view.final_counts) for view in seeds.views for domain in longer]
     names = dict.fromkeys([TRUTH, *(reference for _, reference in seeds.first.final_counts)])
@@ -153,7 +153,7 @@ def modulus_words(task: Task) -> str:
 
 @of_each_row("Longer products", words=3)
 def longer_products(seeds: Seeds) -> dict[str, object]:
-    """One length above training for the steps; every longer length for whole answers."""
+    """Steps are measured one digit above training, whole answers on every longer length."""
     view, tests = seeds.first, seeds.first.spec.longer()
     steps = {kind: seeds.percent(lambda view, kind=kind: [step_counts(view, kind)]) for kind in STEPS}
     return {
@@ -167,7 +167,7 @@ def longer_products(seeds: Seeds) -> dict[str, object]:
 
 
 def by_length(collection: Collection, recipe: Recipe) -> TextTable | None:
-    """A line for each run and kind of problem: accuracy in percent, by digits of the longer operand."""
+    """A line for each run and kind of problem: accuracy in percent, by number of digits of the longer operand."""
     views = of_rows(recipe.rows, collection.views)
     if not views:
         return None
@@ -190,7 +190,7 @@ def by_length(collection: Collection, recipe: Recipe) -> TextTable | None:
 
 @of_each_row("What each ingredient is worth", words=1)
 def ladder(seeds: Seeds) -> dict[str, object]:
-    """A change to the recipe: right sums by length, and the worst of all lengths and sets."""
+    """A change to the recipe: accuracy by length, and the lowest over all lengths and sets."""
     return {
         "change": ingredient(seeds.first),
         **by_domain(seeds, seeds.first.tests),
@@ -199,7 +199,7 @@ def ladder(seeds: Seeds) -> dict[str, object]:
 
 
 def ingredient(view: RunView) -> str:
-    """What a row of the ladder changes, in words: its name without that of the recipe."""
+    """The change of a row of the ladder in words: its name without the recipe's."""
     return view.row.partition("-")[2].replace("-", " ")
 
 
@@ -218,7 +218,7 @@ def carry_reading(seeds: Seeds) -> dict[str, object]:
 
 
 def next_digit(seeds: Seeds, reference: str) -> Point | None:
-    """How often the digit after a replaced one is what the reference says, over all longer lengths."""
+    """How often the digit after a replaced one is that of the reference, over all longer lengths."""
     longer = [str(domain) for domain in seeds.first.spec.longer()]
     wanted = [("after_change", reference, domain) for domain in longer]
     return seeds.percent(lambda view: last(view, lambda r: (r.metric, r.reference, r.domain) in wanted))
@@ -232,7 +232,7 @@ def row_verdicts(collection: Collection, recipe: Recipe) -> TextTable | None:
 
 
 def _against_theory(seeds: Seeds) -> dict[str, Any]:
-    """How far the seeds of a row compute what theory says."""
+    """How well the seeds of a row agree with theory."""
     view, longer = seeds.first, seeds.first.spec.longer()
     shorter = [d for d in view.spec.measured_domains() if d != view.train and d not in longer]
     return {
@@ -247,12 +247,12 @@ def _against_theory(seeds: Seeds) -> dict[str, Any]:
 
 
 def run_verdict(view: RunView) -> str | None:
-    """On all lengths that theory speaks of: it holds if the predicted function is computed on each."""
+    """The verdict on a run over all lengths with a prediction: it holds if it holds on each."""
     return combined(verdict.word for verdict in view.verdicts() if verdict.word is not None)
 
 
 def regularization_grid(collection: Collection, grid: Recipe, family: Recipe) -> TextTable | None:
-    """The runs of the grid whose task is of a table's family: agreement beyond training, and accuracy within."""
+    """The grid's runs of one family of tasks: agreement on longer lengths, and accuracy on the training domain."""
     lines: dict[float, dict[str, str]] = {}
     title = ""
     for seeds in sorted(rows_of(grid, collection).values(), key=lambda seeds: decay_and_dropout(seeds.first)):
@@ -284,12 +284,12 @@ Line = dict[str, Seeds]
 
 
 def mark_tally(seeds: Seeds) -> Tally | None:
-    """The verdicts on the mark; none where theory makes none."""
+    """The verdicts on Table 1's mark; None without a mark."""
     return None if mark(seeds.first) is None else tally(map(mark_verdict, seeds.views))
 
 
 def leaderboard(views: Sequence[RunView]) -> dict[str, Line]:
-    """From the runs of the recipe `table1`, by the label of positions, the best first."""
+    """The runs of the recipe `table1` by label of positions, best first."""
     ordered = sorted(views, key=lambda view: _task_order(str(view.task)))
     by_label = grouped(ordered, lambda view: positions_label(view.encoding, view.layout))
     lines = {label: grouped(runs.views, lambda view: str(view.task)) for label, runs in by_label.items()}
@@ -297,12 +297,12 @@ def leaderboard(views: Sequence[RunView]) -> dict[str, Line]:
 
 
 def score(line: Line) -> float:
-    """The average over tasks of what is right beyond training."""
+    """The mean over tasks of the accuracy on longer lengths."""
     return fmean(point.mean for seeds in line.values() if (point := seeds.beyond()))
 
 
 def tasks(board: dict[str, Line]) -> list[str]:
-    """Sums, products, residues, as in the paper."""
+    """The tasks in the paper's order: sums, products, residues."""
     return sorted({task for line in board.values() for task in line}, key=_task_order)
 
 
@@ -316,16 +316,16 @@ def board_table(collection: Collection, recipe: Recipe) -> TextTable | None:
         {
             "encoding": label,
             "layout": next(iter(line.values())).first.layout,
-            "beyond": short_percent(score(line)),
+            "longer lengths": short_percent(score(line)),
             **{column: text for task in tasks(board) for column, text in _compared(task, line.get(task))},
         }
         for label, line in board.items()
     ]
-    return text_table("Encodings, the best beyond training first", lines, words=2, data=_data(board))
+    return text_table("Encodings, best on longer lengths first", lines, words=2, data=_data(board))
 
 
 def _compared(task: str, seeds: Seeds | None) -> Iterable[tuple[str, str | None]]:
-    """What was measured, and theory's mark."""
+    """The cells of a task: the measurement, and Table 1's mark."""
     yield task, seeds and f"{seeds.learned} / {seeds.beyond()}"
     verdict = seeds and mark_tally(seeds)
     yield f"{task}: theory", seeds and MARKS[mark(seeds.first)] + (f", {verdict.counted}" if verdict else "")
@@ -334,7 +334,7 @@ def _compared(task: str, seeds: Seeds | None) -> Iterable[tuple[str, str | None]
 def table_1_by_length(collection: Collection, recipe: Recipe) -> TextTable | None:
     """The rows of the paper's Table 1, length by length."""
     board = leaderboard(of_rows(recipe.rows, collection.views))
-    # An encoding in its natural layout has no other label than its name.
+    # The label of an encoding in its usual layout is its name.
     lines = [
         {
             "positions": f"{family}: {encoding}",
@@ -349,7 +349,7 @@ def table_1_by_length(collection: Collection, recipe: Recipe) -> TextTable | Non
 
 
 def dagger(view: RunView, test: Domain) -> str:
-    """Of a length that was trained on."""
+    """The mark of a trained length."""
     return "†" if any(part.length == test.length for part in view.train.parts) else ""
 
 
@@ -376,11 +376,11 @@ def _data(board: dict[str, Line]) -> TextTable | None:
     return text_table("Encodings by task and length", lines)
 
 
-# What each recipe took -----------------------------------------------------------------------------------------
+# Budgets -------------------------------------------------------------------------------------------------------
 
 
 def budget_table(collection: Collection) -> TextTable | None:
-    """How each recipe's models were trained, on what, and for how long."""
+    """How each recipe's models were trained, on which data, and for how long."""
     views = {view.name: view for view in collection.views}
     lines = [
         _budget(recipe, note, runs)
@@ -411,13 +411,14 @@ def _budget(recipe: str, note: dict[str, Any], runs: list[RunView]) -> dict[str,
 
 
 def tokens_text(runs: list[RunView]) -> str:
-    """All that its models read in training, padding included; runs of earlier versions did not note it."""
+    """All tokens that the models read in training, including padding; runs of earlier versions did not record
+    it."""
     found = [view.source.costs().get("tokens", nan) for view in runs]
     return "–" if isnan(sum(found)) else f"{sum(found) / 1e6:,.0f} M"
 
 
 def _samples(data: dict[str, Any]) -> str:
-    """How many, and how they are drawn where it is not all pairs alike."""
+    """The number of samples, and how they are drawn if not uniformly."""
     count = "fresh" if data["samples"] is None else f"{data['samples']:,}"
     sampling = [] if data["sampling"] == "uniform" else [data["sampling"]]
     sparse = data["samples"] is None and data.get("sparse")
@@ -432,7 +433,7 @@ def _optimizer(training: dict[str, Any]) -> str:
 
 
 def _commit(view: RunView) -> str:
-    """Seven digits of it, and the mark of a tree that differed from it."""
+    """The commit in seven digits, with the mark of a changed tree."""
     commit = (view.source.environment() or {}).get("commit")
     return "–" if commit is None else re.sub(r"^([0-9a-f]{7})[0-9a-f]+", r"\1", commit)
 

@@ -1,5 +1,5 @@
-"""Results as files, of a folder of finished runs: tables, figures and their summary, the page docs/results.md, and
-the evidence that ships with the package."""
+"""Results of a folder of finished runs as files: tables, figures, their summary, the page docs/results.md, and the
+evidence that ships with the package."""
 
 import json
 import os
@@ -29,7 +29,7 @@ from lengthwise.theory.accuracy import truncation_error
 
 
 def write_results(out: Path) -> list[Path]:
-    """OUT/tables, OUT/figures and OUT/summary.json; equal runs give equal files."""
+    """Write OUT/tables, OUT/figures and OUT/summary.json; equal runs give equal files."""
     collection = Collection(out)
     write_json(out / "summary.json", summary(collection))
     tables = [path for recipe in RECIPES.values() for path in write_tables(collection, recipe, out / "tables")]
@@ -37,13 +37,13 @@ def write_results(out: Path) -> list[Path]:
 
 
 def tables_of(recipe: Recipe, collection: Collection) -> dict[str, TextTable]:
-    """By the name of their files, none of a recipe that has no run yet."""
+    """A recipe's tables by the names of their files; none if it has no run yet."""
     makers = {name: resolve_name(f"lengthwise.report.{maker}") for name, maker in recipe.tables.items()}
     return {name: table for name, make in makers.items() if (table := make(collection, recipe)) is not None}
 
 
 def write_tables(collection: Collection, recipe: Recipe, folder: Path) -> list[Path]:
-    """NAME.md and NAME.tex to read, NAME.csv for programs."""
+    """Write NAME.md and NAME.tex for readers, NAME.csv for programs."""
     section = catalogue()["sections"].get(recipe.section, {})
     words = " ".join(filter(None, (recipe.words, section.get("words"))))
     texts = {
@@ -70,7 +70,7 @@ def write_figures(collection: Collection, folder: Path) -> list[Path]:
 
 
 def results_page(folder: Path, page: Path) -> str:
-    """The page's text: results.md.jinja, filled in. Pictures are linked from where the page stands."""
+    """The text of docs/results.md from results.md.jinja. Links to figures are relative to the page."""
     collection = Collection(folder)
 
     def shown(section: str) -> list[Recipe]:
@@ -106,7 +106,7 @@ def results_page(folder: Path, page: Path) -> str:
 
 
 def seeds_text(rows: Iterable[list[int]]) -> str:
-    """Which seeds are drawn, and in how many rows where they differ.
+    """The seeds that are drawn, with the number of rows where they differ.
 
     >>> seeds_text([[1, 2], [1, 2]]), seeds_text([[101], [1], [1]])
     ('Seeds 1, 2.', 'Seed 101 (1 row); seed 1 (2 rows).')
@@ -120,11 +120,11 @@ def seeds_text(rows: Iterable[list[int]]) -> str:
 
 
 Decided = dict[str, dict[int, str]]
-"""What every seed of each row says of a claim."""
+"""The verdict of every seed of each row on a claim."""
 
 
 def decided(collection: Collection, claims: str) -> list[tuple[str, str, Decided]]:
-    """Where something is said, what, and how runs decide it: a recipe's `theorems`, or its other `claims`."""
+    """The source, the text and the verdicts of each claim: a recipe's `theorems`, or its other `claims`."""
     return [
         (source, claim["says"], _by_row(collection, recipe, claim))
         for recipe in RECIPES.values()
@@ -133,7 +133,7 @@ def decided(collection: Collection, claims: str) -> list[tuple[str, str, Decided
 
 
 def _by_row(collection: Collection, recipe: Recipe, claim: Mapping[str, Any]) -> Decided:
-    """From the runs of the recipe, or of rows that the claim names itself."""
+    """The verdicts on a claim from the recipe's runs, or from the rows that the claim names."""
     rows = resolve_name(f"lengthwise.recipes.{claim['rows']}") if "rows" in claim else recipe.rows
     decide, runs = resolve_name(f"lengthwise.recipes.{claim['decided_by']}"), of_rows(rows, collection.views)
     more = {"runs": runs} if "beside_others" in claim else claim.get("with", {})
@@ -145,7 +145,7 @@ def _by_row(collection: Collection, recipe: Recipe, claim: Mapping[str, Any]) ->
 
 
 def theorems(collection: Collection) -> list[tuple[str, str, Decided]]:
-    """In the order of their numbers."""
+    """The theorems in the order of their numbers."""
     return sorted(decided(collection, "theorems"), key=lambda theorem: theorem[0])
 
 
@@ -188,7 +188,7 @@ def theorem_rows(collection: Collection) -> TextTable | None:
 
 
 def formula_gap(collection: Collection) -> float | None:
-    """How far Theorem 5's own formula is from exact accuracies, in points, where it is furthest."""
+    """The largest deviation of Theorem 5's formula from the exact accuracy, in percentage points."""
     gaps = [
         float(100 * abs(prediction.paper - prediction.accuracy))
         for view in of_rows(RECIPES["modular-addition"].rows, collection.views)
@@ -200,8 +200,8 @@ def formula_gap(collection: Collection) -> float | None:
 
 
 def far_off(collection: Collection) -> Point | None:
-    """Corollary 2 as far as records tell: answers to longer sums, in percent of each length and run, that equal
-    the truncated sum and are therefore off by 10^n or more."""
+    """Corollary 2 as far as records show: the percentage of answers to longer sums, by length and run, that equal
+    the truncated sum and are therefore wrong by 10^n or more."""
     percents = [
         100 * counts.share
         for view in of_rows(RECIPES["addition"].rows, collection.views)
@@ -213,7 +213,7 @@ def far_off(collection: Collection) -> Point | None:
 
 
 OF_ALL_RUNS = (summary, paper_tables, theorem_table, theorem_rows, claim_table, formula_gap, far_off, budget_table)
-"""What the page shows of a collection, by the names of these functions."""
+"""Functions whose results the page shows, under their names."""
 
 
 # Evidence ------------------------------------------------------------------------------------------------------
@@ -228,23 +228,24 @@ COUNTED = (
 
 
 def write_evidence(folder: Path, place: Path = PLACE) -> Path:
-    """Of the runs in a results folder, a line for each kind."""
+    """Write the evidence of the runs in a results folder, a line for each kind."""
     lines = [json.dumps(row) for row in evidence_table(Collection(folder).views)]
     place.write_text("[\n" + ",\n".join(lines) + "\n]\n")
     return place
 
 
 def evidence_table(runs: Iterable[RunView]) -> list[dict[str, Any]]:
-    """How many of our own runs do what theory predicts, kind by kind. Which runs count is decided here:
+    """In how many of our own runs predictions hold, by kind. These runs count:
 
-    - Finished runs, every seed that docs/results.md reports: `Collection.views` leaves out seed 0, which recipes
-      were tuned on; the tuning of docs/protocol.md is in results/tuning.csv alone.
-    - Of recipes that train as they were tuned to. Those that vary training to see what it changes do not count:
-      the paper's data or hyperparameters, ingredients left out, grids of sizes or regularization, short runs.
-    - No model with position-only attention: a prediction speaks of an encoding in a standard decoder.
+    - Finished runs of every seed that docs/results.md reports: `Collection.views` leaves out seed 0, which recipes
+      were tuned on; the tuning of docs/protocol.md is only in results/tuning.csv.
+    - Runs of recipes that train with tuned settings. Recipes that vary training to see its effect do not count:
+    the
+      paper's data or hyperparameters, removed ingredients, grids of sizes or regularization, short runs.
+    - No model with position-only attention: a prediction is about an encoding in a standard decoder.
 
-    A run counts once for longer, once for trained and once for shorter operands. There it holds if all verdicts
-    hold, fails if one fails, and is undecided otherwise, as it is where it has not learned its training domain.
+    A run counts once each for longer, trained and shorter operands. It holds if all verdicts hold, fails if one
+    fails, and is undecided otherwise, also if it has not learned its training domain.
     """
     runs = [run for run in runs if run.spec.positions == run.encoding]
     found = [
@@ -258,7 +259,7 @@ def evidence_table(runs: Iterable[RunView]) -> list[dict[str, Any]]:
 
 
 def kinds(run: RunView) -> dict[Kind, str]:
-    """The verdict of a run on each kind of prediction that theory makes of it."""
+    """The verdict of a run on each kind of prediction."""
     judged = [verdict for verdict in run.verdicts() if verdict.word is not None]
     groups = group_by(judged, lambda verdict: Kind.of(run.spec.case(verdict.prediction.domain)))
     return {kind: combined(row.word for row in rows) or UNDECIDED for kind, rows in groups.items()}

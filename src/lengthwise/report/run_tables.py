@@ -1,4 +1,4 @@
-"""Runs for the terminal and as JSON: verdicts, records, details, failures and dependence."""
+"""Tables of runs for the terminal, and their JSON: verdicts, records, details, failures and dependence."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -30,17 +30,17 @@ from lengthwise.report.tables import EXACT, new_table, percent
 from lengthwise.report.words import glosses, legend
 
 MOST_DIGITS = 12
-"""Digits of a number that a table shows, from the lowest; JSON has all."""
+"""Digits that a table shows, from the lowest; JSON has all."""
 
 STYLES = {HOLDS: "green", FAILS: "red", UNDECIDED: "yellow"}
 
 
 QUANTITIES = ("predicted accuracy", "on these problems", "accuracy", "agreement")
-"""As words.toml names and explains them."""
+"""The quantities that words.toml explains."""
 
 
 def show_verdicts(console: Console, rows: Sequence[Verdict], task: Task, title: str) -> None:
-    """The table, what its functions compute, and its legend."""
+    """Print the verdicts, a description of their functions, and the legend."""
     console.print(verdict_table(rows, title))
     for gloss in glosses((row.prediction.hypothesis for row in rows), task):
         console.print(f"- {gloss}", soft_wrap=True)
@@ -90,7 +90,7 @@ def _measured_json(counts: Measured) -> dict[str, Any]:
 
 
 def show_run(view: RunView, console: Console) -> None:
-    """A run as far as it is: its verdicts and its status."""
+    """Print the verdicts and the status of a run, finished or not."""
     reached = "nothing measured yet"
     if view.records:
         spec, (step, rows) = view.spec, view.last_whole()
@@ -136,13 +136,13 @@ def record_table(records: Sequence[Record]) -> Table:
 
 
 def _share(counts: Measured) -> tuple[str, str]:
-    """And its interval."""
+    """The share in percent, and its interval."""
     interval = "whole domain" if counts.enumerated else " – ".join(map(percent, counts.interval))
     return percent(counts.share), interval
 
 
 def failure_table(records: Sequence[Record]) -> Table:
-    """How decoded answers fail: not even a number, of the wrong length, or wrong from some digit on."""
+    """How decoded answers fail: not a number, of the wrong length, or with a first wrong digit."""
     decoded = [record for record in records if record.mode == "decoded"]
     rows: list[tuple[str, ...]] = []
     for domain, own in group_by(decoded, lambda record: record.domain).items():
@@ -158,7 +158,7 @@ WAYS = ("exact", "malformed", "wrong_length")
 
 
 def detail_table(records: Sequence[Record]) -> Table:
-    """What one pass tells besides exact match: how sure a model is, how near, and digit by digit."""
+    """Details besides exact match: loss, probabilities, and the accuracy of each digit."""
     digits = group_by((r for r in records if r.metric.startswith("digit:")), lambda r: r.domain)
     rows: list[tuple[str, ...]] = []
     for (domain, reference), own in group_by(records, lambda r: (r.domain, r.reference)).items():
@@ -176,7 +176,7 @@ def detail_table(records: Sequence[Record]) -> Table:
 
 
 def _some(digits: Sequence[str]) -> list[str]:
-    """As many as fit into a line."""
+    """The first MOST_DIGITS, and how many more there are."""
     more = len(digits) - MOST_DIGITS
     return [*digits[:MOST_DIGITS], *([f"and {more} more"] if more > 0 else [])]
 
@@ -189,11 +189,12 @@ def dependence_table(found: Dependence) -> Table:
         (f"c{i}", *islice(map(_cell, own, exact), MOST_DIGITS)) for i, (own, exact) in enumerate(both, start=1)
     ]
     lowest = f", the lowest {MOST_DIGITS}" if len(found.measured) > MOST_DIGITS else ""
-    return new_table("answer", *operand_digits, rows=rows, title=f"What digits depend on, beside {theory}{lowest}")
+    title = f"Answer digits (c) by replaced operand digit (a), compared with {theory}{lowest}"
+    return new_table("answer", *operand_digits, rows=rows, title=title)
 
 
 def _cell(counts: Measured, exact: Fraction | None) -> str:
     theory = "–" if exact is None else f"{100 * float(exact):.3g}"
     text = f"{100 * counts.share:.3g} / {theory}"
-    # What is dead, and was found so, steps back.
+    # Cells that are 0 in theory and in the measurement are dimmed.
     return f"[dim]{text}[/]" if exact == 0 and counts.correct == 0 else text

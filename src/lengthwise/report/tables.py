@@ -1,4 +1,4 @@
-"""Tables in a terminal, as Markdown, LaTeX and CSV, and as HTML in a notebook; those of predictions among them.
+"""Tables for the terminal, as Markdown, LaTeX and CSV, and as HTML in a notebook; and the tables of predictions.
 
 >>> table = TextTable("Sums", ("trained on", "D1"), (("D4", "100"),))
 >>> print(markdown(table))
@@ -28,13 +28,13 @@ from lengthwise.theory.plateaus import Plateau
 T = TypeVar("T")
 
 EXACT = 3
-"""Decimals of a percentage that theory gives."""
+"""Decimals of predicted percentages."""
 
 MARKS = {True: "✓", False: "✗", None: "–"}
 
 
 def new_table(*columns: str, rows: Iterable[Iterable[str]] = (), title: str | None = None) -> Table:
-    """The one look of all tables: a rule under the header, the first column to the left, numbers right."""
+    """A table in the common style: a rule under the header, the first column left, all others right-aligned."""
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
     for index, column in enumerate(columns):
         table.add_column(column, justify="left" if index == 0 else "right")
@@ -44,7 +44,7 @@ def new_table(*columns: str, rows: Iterable[Iterable[str]] = (), title: str | No
 
 
 def percent(share: Fraction | float | None, decimals: int = 2, *, short: bool = False) -> str:
-    """So many decimals, and more where these would claim a false 0 or 100; `short` leaves zeros at the end out.
+    """A share in percent, with more decimals where it would be rounded to 0 or 100; `short` drops trailing zeros.
 
     >>> percent(0.9), percent(1.0), percent(0.99999), percent(0.9, short=True), percent(None)
     ('90.00', '100', '99.999', '90', '–')
@@ -64,7 +64,7 @@ def percent(share: Fraction | float | None, decimals: int = 2, *, short: bool = 
 
 
 def percent_text(value: float | None, *, short: bool = False) -> str:
-    """Of a number that is a percentage already."""
+    """The text of a number that is already a percentage."""
     return percent(None if value is None else Fraction(value) / 100, short=short)
 
 
@@ -72,7 +72,7 @@ short_percent = partial(percent_text, short=True)
 
 
 def short_fraction(value: Fraction | None) -> str:
-    """The fraction itself where it is short enough to read."""
+    """The fraction, if it is short enough to read; else empty."""
     return str(value) if value is not None and len(str(value)) <= 13 else ""
 
 
@@ -93,7 +93,7 @@ def prediction_table(predictions: MeasuredPredictions) -> Table:
 
 
 def evidence_cell(evidence: Evidence | None) -> str:
-    """What was measured, in short; that no run has learned enough to decide is not that none holds.
+    """The evidence in a few words. Only undecided runs are not the same as none that holds.
 
     >>> evidence_cell(Evidence(15, 0, 13, 2, "table1")), evidence_cell(Evidence(4, 0, 0, 4, "table1"))
     ('0 of 15 hold', '4 undecided')
@@ -128,7 +128,7 @@ def digit_set(digits: frozenset[int]) -> str:
 
 
 def shortened(items: Iterable[T], follows: Callable[[T, T], bool], dash: str) -> Iterator[str]:
-    """Three or more that follow one another as the first and the last of them, others one by one."""
+    """Items as text; three or more consecutive ones as the first and the last."""
     series: list[list[T]] = []
     for item in items:
         if series and follows(series[-1][-1], item):
@@ -145,7 +145,7 @@ def mark_table(marks: dict[str, dict[str, bool | None]]) -> Table:
     return new_table("positions", *next(iter(marks.values())), rows=rows)
 
 
-# One table, four ways to write it ------------------------------------------------------------------------------
+# A table in four formats ---------------------------------------------------------------------------------------
 
 
 LATEX_SIGNS = str.maketrans(
@@ -161,9 +161,9 @@ LATEX_SIGNS = str.maketrans(
 )
 
 COLUMN_GAP = 3
-"""Blanks between two columns in a terminal."""
+"""Spaces between two columns in a terminal."""
 SENTENCE = 32
-"""Cells of more letters are broken into lines."""
+"""Cells with more characters are broken into lines."""
 
 
 @dataclass(frozen=True)
@@ -172,15 +172,15 @@ class TextTable:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     words: int = 1
-    """How many columns hold words and stand to the left; numbers stand to the right."""
+    """The number of first columns that contain words and are left-aligned; numbers are right-aligned."""
     data: "TextTable | None" = None
-    """For programs, where it is not this one: with all digits."""
+    """The table for CSV with all digits, if it is another one."""
 
 
 def text_table(
     title: str, lines: Sequence[Mapping[str, object]], words: int = 1, data: TextTable | None = None
 ) -> TextTable | None:
-    """Columns by name, each with its cell of every line; what a line does not know is –. None without a line.
+    """A table from lines, which map columns to cells; a missing cell is –. None without lines.
 
     >>> text_table("Sums", [{"trained on": "D4", "D1": 100}, {"trained on": "D5", "D1": None}]).rows
     (('D4', '100'), ('D5', '–'))
@@ -194,7 +194,7 @@ def text_table(
 
 
 def terminal(table: TextTable, width: int) -> list[Table]:
-    """One table where its columns fit side by side, else several that all begin with the columns of words."""
+    """One table if its columns fit, else several that all begin with the columns of words."""
     groups = _column_groups(table, width)
     numbers = [f", {k} of {len(groups)}" for k in range(1, len(groups) + 1)] if len(groups) > 1 else [""]
     return [_drawn(table, group, table.title + number) for group, number in zip(groups, numbers, strict=True)]
@@ -212,7 +212,7 @@ def _column_groups(table: TextTable, width: int) -> list[list[int]]:
 
 
 def _column_width(table: TextTable, k: int) -> int:
-    """Names of columns and sentences may be broken between words, other cells not."""
+    """The width of a column. Headings and sentences may be broken between words, other cells not."""
     name = max(map(len, table.columns[k].split()), default=0)
     cells = (row[k] for row in table.rows)
     return max([name, *(min(len(cell), SENTENCE) if " " in cell else len(cell) for cell in cells)])
@@ -239,7 +239,7 @@ def _markdown_row(cells: tuple[str, ...]) -> str:
 
 
 def latex(table: TextTable) -> str:
-    """A whole table environment, for the package booktabs."""
+    """A complete table environment, for the package booktabs."""
     lines = [
         r"\begin{table}",
         rf"\caption{{{table.title.translate(LATEX_SIGNS)}}}",
@@ -265,13 +265,13 @@ def csv_text(table: TextTable) -> str:
     return target.getvalue()
 
 
-# What is printed on a console as text, for a Python prompt, and as HTML, for a notebook ------------------------
+# Console output as text, for a Python prompt, and as HTML, for a notebook --------------------------------------
 
 
 WIDTH = 110
-"""Characters of a line of text."""
+"""Characters per line of text."""
 WIDEST = 100_000
-"""Of a line in HTML, which a browser breaks."""
+"""Characters per line of HTML, which a browser breaks."""
 
 Show = Callable[[Any, Console], object]
 
@@ -305,7 +305,7 @@ class Page(Console):
 
 
 def html_table(table: Table) -> str:
-    """Cells keep their colours, and the side they stand on."""
+    """A table as HTML; cells keep their colours and alignment."""
     sides = [f'style="text-align: {column.justify}; padding: 0 0.5em"' for column in table.columns]
 
     def row(tag: str, cells: Any) -> str:
@@ -325,5 +325,5 @@ def html_text(text: Any) -> str:
 
 
 def _console(text: io.StringIO, **look: Any) -> Console:
-    """In a notebook, a console would display what it prints, and take text for a terminal."""
+    """A console that writes text, also in a notebook, where it would otherwise display it."""
     return Console(file=text, highlight=False, force_jupyter=False, force_terminal=False, **look)

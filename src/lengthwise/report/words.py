@@ -15,7 +15,7 @@ SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def task_words(task: Task, modulus: int | str | None = None) -> str:
-    """With its own modulus, or a letter for any.
+    """The task as a title, with its modulus or a letter for any.
 
     >>> task_words(Task.parse("mul%51")), task_words(Task.parse("add%101", 6), "p")
     ('Multiplication modulo 51', 'Addition modulo p, base 6')
@@ -62,7 +62,7 @@ def position_words(encoding: str) -> str:
 
 
 def positions_label(encoding: str, layout: str) -> str:
-    """The encoding, and the layout where it is not its natural one.
+    """The encoding, and the layout if it is not the encoding's usual one.
 
     >>> positions_label("rotary", "aligned"), positions_label("rotary", "padded")
     ('rotary', 'rotary, padded')
@@ -80,7 +80,7 @@ def hypothesis_words(hypothesis: Hypothesis | None, task: Task) -> str:
 
 
 def headline(hypothesis: Hypothesis | None, generalizes: bool | None) -> str:
-    """What the model will do with numbers longer than those it was trained on.
+    """What the model will do with numbers longer than in training.
 
     >>> headline(Hypothesis.parse("truncated:4"), False)
     'It will use only the last 4 digits of each number and ignore the rest.'
@@ -109,13 +109,13 @@ def sentences() -> dict[str, dict[str, str]]:
 
 
 def glossary() -> str:
-    """Each quantity by its one name, and what it is."""
+    """The quantities and their meanings in one line."""
     return "; ".join(f"{name}: {meaning}" for name, meaning in sentences()["glossary"].items())
 
 
 def legend(table: str) -> str:
-    """What stands under a table of the terminal."""
-    # Imported here: predictions are worded too, and must not wait for what reads records.
+    """The explanation below a table in the terminal."""
+    # Imported here: predictions use this module too, and must not wait for code that reads records.
     from lengthwise.records.verdicts import GATE, TOLERANCE  # noqa: PLC0415
 
     text = sentences()["legends"][table]
@@ -123,7 +123,7 @@ def legend(table: str) -> str:
 
 
 def glosses(hypotheses: Iterable[Hypothesis | None], task: Task) -> list[str]:
-    """What each function other than truth is, once.
+    """A description of each function other than truth, once.
 
     >>> glosses([Hypothesis.parse("truth"), Hypothesis.parse("truncated:4"), None], Task.parse("add"))
     ['truncated:4: it will add the last 4 digits of each operand and ignore the others']
@@ -154,7 +154,7 @@ def formula(hypothesis: Hypothesis | None, task: Task) -> str | None:
     if hypothesis is None:
         return None
     if hypothesis.kind == "windowed":
-        return f"a + b, each digit from {hypothesis.size} columns alone"
+        return f"a + b, each digit from only {hypothesis.size} columns"
     a, b = "a", "b"
     if hypothesis.kind == "truncated":
         power = f"{task.base}{str(hypothesis.size).translate(SUPERSCRIPTS)}"
@@ -164,18 +164,18 @@ def formula(hypothesis: Hypothesis | None, task: Task) -> str | None:
 
 
 def unlike_training(train: Domain, a: int, b: int) -> str:
-    """That a number is shorter than all of training, or the one that is always short is longer. That long ones are
-    longer is what everybody asks for.
+    """A note where a number is shorter than all of training, or where the operand that is always short is longer.
+    Numbers longer than in training need no note.
 
     >>> unlike_training(Domain.parse("1..40x2"), 12345, 7)
-    'trained on 1..40x2: there the second number has 2 digits, and not 1'
+    'in training (1..40x2) the second number has 2 digits, not 1'
     """
     lengths, longest = train.operand_lengths, train.length
     for which, number, (fewest, most) in zip(("first", "second"), (a, b), lengths, strict=True):
         digits = digit_count(number, train.base)
         if digits < fewest or (most < digits and most < longest):
             usual = str(most) if fewest == most else f"{fewest} to {most}"
-            return f"trained on {train}: there the {which} number has {usual} digits, and not {digits}"
+            return f"in training ({train}) the {which} number has {usual} digits, not {digits}"
     return ""
 
 
@@ -188,7 +188,7 @@ def joined_domains(domains: Iterable[Domain]) -> str:
 
 
 def _next(before: Domain, after: Domain) -> bool:
-    """Whether they are two single parts, alike but for one digit more."""
+    """Whether both are single parts of one family, the second one digit longer."""
     if len(before.parts) != 1 or len(after.parts) != 1:
         return False
     (first,), (second,) = before.parts, after.parts

@@ -1,4 +1,4 @@
-"""From configs to the objects they describe: layout, model, data; and which configs can train side by side."""
+"""From configs to objects: layout, model and data; and which configs can train together as a stack."""
 
 import json
 import logging
@@ -29,21 +29,21 @@ log = logging.getLogger(__name__)
 
 
 class Form:
-    """How the problems of a run are written, in evaluation and in training, and which positions this takes."""
+    """The layouts of a run in evaluation and in training, and the number of positions they need."""
 
     def __init__(self, config: RunConfig) -> None:
         spec, encoding = config.spec, find_encoding(config.encoding)
         self.layout = build_layout(spec.layout, spec.task, config.operand_width, config.answer_width)
         self.training = self.layout
-        if not self.layout.fixed_width:  # there training has no room for more than is trained on
+        if not self.layout.fixed_width:  # then training rows are only as wide as training needs
             self.training = build_layout(spec.layout, spec.task, *_training_widths(config))
         self.row_tokens = row_length(self.training, config.data)
-        """Of a row of training, padding included."""
+        """Tokens of a training row, including padding."""
         self.training_positions = encoding.needs(self.row_tokens, _widest(self.training))
         self.positions = encoding.needs(max(self.layout.length, self.row_tokens), _widest(self.layout))
-        """Those that the longest sequence takes up, in evaluation or in training."""
+        """Positions that the longest sequence needs, in evaluation or training."""
         self.position_rows = config.model.context or encoding.default_rows(self.positions)
-        """How many there are: as configured, or what the encoding takes by default."""
+        """Positions of the model: as configured, or the encoding's default."""
 
 
 def _widest(layout: Layout) -> int:
@@ -51,24 +51,25 @@ def _widest(layout: Layout) -> int:
 
 
 def _training_widths(config: RunConfig) -> tuple[int, int]:
-    """Digits of the longest operand and answer of training."""
+    """The number of digits of the longest operand and answer in training."""
     domain, task = config.spec.train, config.spec.task
     if layout_facts(config.spec.layout).levels_answers:
-        # As wide as evaluation writes them, also where one operand is short throughout training.
+        # As wide as in evaluation, even if one operand is always short in training.
         return domain.length, min(task.answer_digits(domain.length), config.answer_width)
     return domain.length, domain.answer_digits(task)
 
 
 @dataclass(frozen=True)
 class Stack(Subject):
-    """Runs that train and are measured as one program. Their configs differ in what `stack_key` leaves out."""
+    """Runs that train and are measured as one program. Their configs differ only in what `stack_key` leaves
+    out."""
 
     model: GPT
     configs: Sequence[RunConfig] = ()
 
     @property
     def config(self) -> RunConfig:
-        """For what all of them have in common."""
+        """The first config, for what all have in common."""
         return self.configs[0]
 
     @property
@@ -76,20 +77,19 @@ class Stack(Subject):
         return self.model.device
 
     def after(self, steps: Sequence[int]) -> "Stack":
-        """The same once each member has been trained for its number of steps."""
+        """The same stack with each member's number of steps."""
         draws = self.config.training.batch * problems_per_row(Form(self.config).training, self.config.data)
         members = zip(self.members, steps, strict=True)
         return replace(self, members=[replace(one, step=step, draws=step * draws) for one, step in members])
 
     def drawing(self, count: int) -> Drawing:
-        """How `count` test problems are drawn for each of them."""
+        """How `count` test problems are drawn for each member."""
         seeds = [config.seed for config in self.configs]
         return Drawing(seeds, self.layout.operand_width, self.config.base, count, self.device)
 
 
 Module = Callable[[int, int], nn.Module]
-"""A network of one's own, from the size of the vocabulary and the length of the longest sequence: ids [B, T] in,
-logits [B, T, V] out."""
+"""Builds a custom network, from ids [B, T] to logits [B, T, V], for a vocabulary size and a longest sequence."""
 
 
 def build(
@@ -99,8 +99,8 @@ def build(
     *,
     module: Module | None = None,
 ) -> Stack:
-    """A stack with fresh weights; runs are called as their configs are unless they have other names. A `module` of
-    one's own takes the place of the config's model."""
+    """A stack with new weights; runs have the names of their configs unless others are given. A `module` replaces
+    the config's model by a custom network."""
     first, form = configs[0], Form(configs[0])
     assert all(stack_key(config) == stack_key(first) for config in configs), "members of a stack differ"
     layout, vocabulary = form.layout, len(form.layout.vocabulary)
@@ -117,24 +117,26 @@ def build(
     if module is None:
         return stack
     if first.evaluation.anatomy is not None:
-        raise InputError("evaluation.anatomy looks into attention, which a module of one's own does not show")
+        raise InputError(
+            "evaluation.anatomy cannot be used with a custom module, which does not show its attention"
+        )
     return replace(stack, model=as_gpt(Single(module(vocabulary, layout.length)).to(device)))
 
 
 def as_gpt(model: Single) -> GPT:
-    """For the type checker: it does all of what a GPT does here."""
+    """A cast for the type checker: a Single has the methods of a GPT that are used here."""
     return cast(GPT, model)
 
 
 def check_memory(configs: Sequence[RunConfig], device: torch.device) -> None:
-    """Refuse to train what cannot fit, before anything is built."""
+    """Raise an InputError if training cannot fit into memory, before anything is built."""
     first, form = configs[0], Form(configs[0])
     parameters = parameter_count(first.model, len(form.layout.vocabulary), form.position_rows)
     refuse_beyond(training_memory(first, parameters, form.row_tokens, len(configs), device), device, len(configs))
 
 
 def training_steps(stack: Stack, *, plain: bool = False) -> Steps:
-    """The fastest way to train this stack where it is; `plain` asks for the readable one."""
+    """The fastest training steps for this stack and device; `plain` selects the uncompiled ones."""
     configs, model, batch = stack.configs, stack.model, stack.config.training.batch
     optimizer = Optimizer(model, [config.training for config in configs])
     keys = [derive(config.seed, "dropout") for config in configs]
@@ -163,7 +165,7 @@ def training_data(stack: Stack, rows: int) -> TrainingData:
 
 
 def fixed_set(config: RunConfig) -> FixedSet | None:
-    """The set of problems that training draws from; none where its problems are fresh."""
+    """The fixed set of problems that training draws from; None if every problem is new."""
     samples, mode = config.data.samples, config.data.sampling
     if samples is None:
         return None
@@ -171,21 +173,21 @@ def fixed_set(config: RunConfig) -> FixedSet | None:
 
 
 def sample_counts(fixed: FixedSet) -> dict[str, tuple[int, int]]:
-    """By part of a mixture: problems that are trained on, and problems held out."""
+    """By part of a mixture: the numbers of problems for training and held out."""
     return {str(part): counts for part, counts in fixed.counts.items()}
 
 
 def tokens_per_step(stack: Stack) -> int:
-    """Of one member, padding included."""
+    """Tokens per step of one member, including padding."""
     return stack.config.training.batch * Form(stack.config).row_tokens
 
 
 def stack_key(config: RunConfig) -> str:
-    """Runs of equal key can train side by side: all but task, training domain, seed, learning rates,
-    weight decay and dropout is the same.
+    """A key that is equal for runs that can train as a stack: everything but task, training domain, seed, learning
+    rates, weight decay and dropout is the same.
 
-    Where problems differ in length, the longest ones of training have to be as long too; where the task decides
-    what is written, as intermediate steps or zeros above an answer, it is the same.
+    In layouts of variable length, the longest training problems must also have the same length; where the task
+    decides what is written, such as intermediate steps or leading zeros, it must be the same.
     """
     content, facts = config.model_dump(mode="json"), layout_facts(config.spec.layout)
     own = {

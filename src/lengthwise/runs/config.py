@@ -1,4 +1,4 @@
-"""The complete config of a run, re-runnable from its JSON.
+"""The complete config of a run, which can be run again from its JSON.
 
 >>> config = RunConfig(task="add%101", train="D4", test="B5..7")
 >>> config.name, config.spec.layout, [str(d) for d in config.spec.tests]
@@ -23,8 +23,8 @@ from lengthwise.theory.encodings import check_layout, encoding_facts, layout_fac
 from lengthwise.tokens.config import DataConfig, check_sampling
 from lengthwise.training.config import TrainingConfig
 
-DEFAULT_TEST = "(default: lengths 1 to five above the trained ones)"
-DEFAULT_LAYOUT = "(default: the encoding's natural one)"
+DEFAULT_TEST = "(default: lengths from 1 to 5 digits above training)"
+DEFAULT_LAYOUT = "(default: the encoding's usual one)"
 
 EARLIER_DEFAULTS: dict[str, dict[str, Any]] = {
     "model": {"dropout": 0.0, "tied": True, "embedding_std": 0.02, "position_std": None},
@@ -40,12 +40,12 @@ EARLIER_DEFAULTS: dict[str, dict[str, Any]] = {
         "checkpoint_every": 1_000,
     },
 }
-"""Defaults of version 0.1 that are others now: a stored config that leaves one out still means this."""
+"""Defaults of version 0.1 that have changed since: a stored config without such a key still means this value."""
 
 
 class RunConfig(Config):
-    """What to learn, where, with which positions, and how. The defaults are those of `lengthwise train`: the
-    preset `fast` at size mini."""
+    """The config of a run: task, domains, positions, model, data, training and evaluation. The defaults are those
+    of `lengthwise train`: the preset `fast` at size mini."""
 
     task: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TASK", help_behavior_hint="(required)")]
     """Operation and modulus: add, mul, sub, add%101, mul%150."""
@@ -54,20 +54,20 @@ class RunConfig(Config):
     """Training domain: D4, B4, 40x2, D4+D5, 0.6*D6+0.4*D7, D1..4, 1..40x2, D4[lead>=6]."""
 
     test: Annotated[str | None, tyro.conf.arg(metavar="DOMAINS", help_behavior_hint=DEFAULT_TEST)] = None
-    """Test domains, a row each: D1..9, B5,B6."""
+    """Test domains, one row each: D1..9, B5,B6."""
 
     encoding: str = "learned"
     """Positional encoding: none, learned, sinusoidal, rotary, alibi, t5, shaw, fire, abacus, coupled, or
-    randomized:NAME for one that is numbered by index (docs/encodings.md)."""
+    randomized:NAME for one that numbers tokens by index (docs/encodings.md)."""
 
     layout: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint=DEFAULT_LAYOUT)] = None
-    """How a problem becomes tokens: padded, aligned, descending, reversed, level, plain, scratchpad."""
+    """How a problem is written as tokens: padded, aligned, descending, reversed, level, plain, scratchpad."""
 
     base: int = 10
     """Number base, 2 to 36."""
 
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
-    """Everything random in a run derives from it."""
+    """Random seed of the whole run."""
 
     model: ModelConfig = ModelConfig()
     data: DataConfig = DataConfig()
@@ -76,7 +76,7 @@ class RunConfig(Config):
 
     @model_validator(mode="after")
     def _everything_reads(self) -> Self:
-        """Bad names and domains are refused when a config is made, not when it is used."""
+        """Refuse bad names and domains when a config is made, not when it is used."""
         widest = max([self.spec.train.length, *(d.length for d in self.spec.tests)])
         if self.operand_width < widest:
             raise InputError(
@@ -95,7 +95,7 @@ class RunConfig(Config):
 
     @cached_property
     def spec(self) -> RunSpec:
-        """What the run asks, and what theory says of that."""
+        """The question of the run, and its predictions."""
         return RunSpec.of(self.model_dump(mode="json"))
 
     @property
@@ -108,8 +108,9 @@ class RunConfig(Config):
 
     @property
     def _longest_answer(self) -> int:
-        """Its digits. Where one operand is short in all domains, and no other problems are asked, these are fewer
-        than two operands of that width may give. Steps before the answer are always as many as these need."""
+        """The number of digits of the longest answer. If one operand is short in all domains and no other problems
+        are measured, that is less than for two operands of the full width. Layouts with intermediate steps always
+        use the full width."""
         with_steps = layout_facts(self.spec.layout).with_steps
         if with_steps or self.data.operand_width is not None or self.evaluation.leaves_domains:
             return self.spec.task.answer_digits(self.operand_width)
@@ -124,7 +125,7 @@ class RunConfig(Config):
         return file_name(f"{self.task.replace('%', '-mod-')}-{self.train}{base}-{written}-s{self.seed}")
 
     def folder_name(self, name: str | None = None) -> str:
-        """This name, where one is given and can be a folder's."""
+        """The given name, checked to be a folder name, or the run's own."""
         if name is None:
             return self.name
         if name in ("", "..") or Path(name).name != name:
@@ -132,17 +133,17 @@ class RunConfig(Config):
         return name
 
     def changed(self, **changes: object) -> Self:
-        """A copy with changes, validated anew; a dict changes the fields of an inner config."""
+        """A validated copy with changes; a dict changes fields of an inner config."""
         return type(self)(**merged(self.model_dump(), changes))
 
     @classmethod
     def stored(cls, **content: Any) -> Self:
-        """A config as a run's config.json has it, maybe of an earlier version, which said less."""
+        """A config from a run's config.json, which may be of an earlier version with fewer keys."""
         return cls(**merged(EARLIER_DEFAULTS, content))
 
 
 def merged(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Contents of a config with changes; a dict changes the fields of an inner config."""
+    """The content of a config with changes; a dict changes fields of an inner config."""
     inner = {
         key for key, value in changes.items() if isinstance(value, dict) and isinstance(content.get(key), dict)
     }
@@ -154,7 +155,7 @@ def file_name(words: str) -> str:
 
 
 def read_config(content: Any, place: str) -> RunConfig:
-    """A config from parsed JSON; an error names its place."""
+    """A config from parsed JSON; an error message names the `place` it was read from."""
     try:
         return RunConfig.stored(**content)
     except (InputError, TypeError) as error:
@@ -162,5 +163,5 @@ def read_config(content: Any, place: str) -> RunConfig:
 
 
 def completed(content: dict[str, Any]) -> dict[str, Any]:
-    """A stored config with what it leaves out filled in, as an earlier version may not have known of it."""
+    """A stored config with missing keys filled in, as it may be of an earlier version."""
     return read_config(content, "config.json").model_dump(mode="json")

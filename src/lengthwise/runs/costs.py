@@ -1,8 +1,8 @@
-"""What a run costs and how fast it is here, found by building it and taking a few steps.
+"""The cost of a run in memory and time, and its speed, measured by building it and taking a few steps.
 
-`costs` has one run's parameters, memory and time. `bench` puts training, evaluation and data beside the device's
-own ceilings: a rate is also given as a share of the rate that the model's matrix products alone would allow, at
-the fastest that this device was seen to multiply matrices in the same run.
+`costs` has one run's parameters, memory and time. `bench` compares training, evaluation and data with the device's
+ceilings: a rate is also given as a share of the rate that the model's matrix products alone would allow, at the
+fastest matrix product measured in the same run.
 """
 
 import itertools
@@ -31,10 +31,10 @@ from lengthwise.runs.machine import choose_device, memory_errors_explained, wait
 from lengthwise.training.trainer import Steps, Trainer
 
 TIMED = 5
-"""How often short work is done each time the clock is read."""
+"""Repetitions of short work between two readings of the clock."""
 ID_BYTES, DRAWN = 8, 1 << 14
 SLOWER = 0.9
-"""A share of the ceiling that is below this much of an earlier one is called slower: less is noise."""
+"""A share of the ceiling below this fraction of an earlier one counts as slower; smaller differences are noise."""
 
 
 def costs_text(costs: Mapping[str, Any]) -> str:
@@ -55,8 +55,8 @@ def costs_text(costs: Mapping[str, Any]) -> str:
 def costs(config: RunConfig, device: str) -> dict[str, Any]:
     """What `train --dry-run --json` prints.
 
-    The state is weights, gradients and the optimizer's averages; activations are what the forward pass keeps for
-    the backward pass. Where problems are a fixed set, `samples` says by part how many are trained on and how many
+    The state is weights, gradients and the optimizer's averages; activations are what the forward pass saves for
+    the backward pass. For a fixed set of problems, `samples` has by part the numbers of problems for training and
     held out.
     """
     with memory_errors_explained(1):
@@ -90,7 +90,7 @@ def _bytes(tensors: Iterable[Tensor]) -> int:
 
 
 def _activation_bytes(model: GPT, steps: Steps) -> int:
-    """Bytes of distinct storage that one step saves, parameters aside."""
+    """Bytes of distinct storage that one step saves, without parameters."""
     own = {p.untyped_storage().data_ptr() for p in model.parameters()}
     saved: dict[int, int] = {}
 
@@ -108,8 +108,8 @@ def _activation_bytes(model: GPT, steps: Steps) -> int:
 def _seconds_each(
     work: Callable[[], object], device: torch.device, seconds: float = 0.0, *, at_once: int = 1
 ) -> float:
-    """How long work takes, the device's part included: the mean over at least these seconds, after a warm-up. The
-    clock waits for the device once in `at_once` times."""
+    """The mean time of some work, including the device's, over at least these seconds after a warm-up. The clock
+    waits for the device once every `at_once` repetitions."""
     for _ in range(at_once):
         work()
     wait_for(device)
@@ -134,8 +134,8 @@ def bench(
 ) -> dict[str, Any]:
     """Measure one config alone and as a stack of `members` that differ in their seeds.
 
-    An interim evaluation is one between training steps, which has fewer problems; the other has all domains of the
-    config, against truth and prediction. `watch` is told how many of its measurements are done.
+    An interim evaluation is one during training, which has fewer problems; the other has all problems of all
+    domains, against truth and prediction. `watch` is called with the number of measurements done.
     """
     check_memory([config] * members, device)
     sizes, rates = sorted({1, members}), []
@@ -170,7 +170,7 @@ def bench(
 
 
 def shares_of_ceilings(found: Mapping[str, Any]) -> dict[str, float]:
-    """What a bench measured, given as its JSON, as shares of what the device could do at best in the same run."""
+    """The rates of a bench, given as its JSON, as shares of the ceilings measured in the same run."""
     products, bytes_moved = (found["ceilings"][name] for name in ("products_per_second", "bytes_per_second"))
     answering = 2 * found["parameters"] * found["tokens"] / products
     writing = ID_BYTES * found["tokens"] / bytes_moved
@@ -186,8 +186,8 @@ def stack_words(members: int) -> str:
 
 
 def measure_ceilings(device: torch.device) -> dict[str, Any]:
-    """What the device can do at best: floating-point operations of a large matrix product, in the dtype that
-    training uses, and bytes read and written by a large copy."""
+    """The device's ceilings: floating-point operations per second of a large matrix product, in the dtype of
+    training, and bytes per second read and written by a large copy."""
     gpu = device.type == "cuda"
     side, dtype = (8192, torch.bfloat16) if gpu else (1024, torch.float32)
     a, b = (torch.randn(side, side, device=device, dtype=dtype) for _ in range(2))
@@ -211,7 +211,7 @@ def step_operations(stack: Stack, batch: int) -> float:
 def profile_steps(
     configs: Sequence[RunConfig], device: torch.device, steps: int = 16
 ) -> list[tuple[str, float, float]]:
-    """Where a step's time goes: (kernel, microseconds per step, calls per step), longest first."""
+    """The kernels of a step: (name, microseconds per step, calls per step), longest first."""
     from torch.profiler import ProfilerActivity, profile  # noqa: PLC0415 (slow to import)
 
     check_memory(configs, device)
@@ -231,7 +231,7 @@ def profile_steps(
 
 
 def _window_taker(steps: Steps) -> Callable[[], object]:
-    """Takes as many steps as are taken at once, each time the next ones."""
+    """A function that takes the next window of training steps."""
     first = itertools.count(step=steps.most)
     return lambda: steps.take(next(first), [1e-6] * steps.most)
 
@@ -239,7 +239,7 @@ def _window_taker(steps: Steps) -> Callable[[], object]:
 def _training_rate(
     configs: Sequence[RunConfig], device: torch.device, ceilings: Mapping[str, Any], seconds: float
 ) -> dict[str, float]:
-    """Setting up, once per run, is building, compiling and capturing."""
+    """The speed of training. The set-up, once per run, is building, compiling and capturing."""
     start = time.perf_counter()
     stack = build(configs, device)
     steps = training_steps(stack)
@@ -259,7 +259,7 @@ def _training_rate(
 
 
 def _evaluation_seconds(stack: Stack, *, detail: bool) -> float:
-    """For an evaluation, the second time."""
+    """The time of an evaluation after a warm-up."""
     assess = Assessment(stack)
     stack.model.eval()
     return _seconds_each(lambda: assess([0], detail=detail), stack.device)

@@ -1,6 +1,6 @@
-"""Where runs are trained: in this process, or on an engine; and the note that a recipe's runs leave.
+"""Where runs are trained: in this process or on an engine; and the note that is written for a recipe.
 
-Options alone are known without torch.
+Reading the options needs no torch.
 """
 
 import math
@@ -29,33 +29,34 @@ ENGINES = {
 }
 DEVICES = ("auto", "cpu", "cuda")
 MOST_WORKERS = 10_000
-DEFAULT_WORKERS = "(default: one for each GPU, or core where there is none; on a cluster, all it has room for)"
-DEFAULT_GPUS = "(default: 1 where there are some)"
+DEFAULT_WORKERS = "(default: one per GPU, or per core without one; on a cluster, as many as fit)"
+DEFAULT_GPUS = "(default: 1 if there are any)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScaleOut:
-    """Where many runs are trained."""
+    """Options that say where several runs are trained."""
 
     on: Annotated[str | None, tyro.conf.arg(metavar="ENGINE")] = None
-    """Where to train: local (processes on this machine), ray or slurm (extras of the same names)."""
+    """Where to train: local (processes on this machine), ray or slurm (install the extra of that name)."""
     workers: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint=DEFAULT_WORKERS)] = None
-    """How many stacks are trained at once."""
+    """Number of stacks trained at the same time."""
     gpus: Annotated[float | None, tyro.conf.arg(metavar="N", help_behavior_hint=DEFAULT_GPUS)] = None
-    """GPUs for each worker; 0.5 lets two share one, but not on slurm."""
+    """GPUs per worker; 0.5 lets two workers share one, but not on slurm."""
     stack: int = 8
-    """How many runs of equal shape train side by side as one program, at most."""
+    """Largest number of runs of equal shape that train together as one program."""
     retries: int = 3
-    """How often work is started again whose process or machine died."""
+    """Number of times that work is restarted after its process or machine died."""
     address: Annotated[str | None, tyro.conf.arg(metavar="HOST:PORT")] = None
-    """A Ray cluster that is there (default: one started on this machine)."""
+    """Address of a running Ray cluster (default: start one on this machine)."""
     slurm: tuple[str, ...] = ()
     """Parameters of SLURM jobs: partition=gpu time=240 (minutes) mem=16GB."""
 
     def train(
         self, runs: Mapping[str, RunConfig], out: Path, logs: Path, *, device: str, console: Console
     ) -> "tuple[list[RunFolder], Failures]":
-        """Bring runs to their end, in folders of their names; what failed, and why, is printed and returned."""
+        """Train runs to the end, in folders of their names; failures and their reasons are printed and
+        returned."""
         from lengthwise.runs.launch import Job, train_jobs
         from lengthwise.runs.sweep import sweep_jobs
 
@@ -120,9 +121,9 @@ def train_recipe(
     scale_out: ScaleOut = IN_THIS_PROCESS,
     console: Console,
 ) -> list[RunFolder]:
-    """Train what is not trained yet of a recipe's runs, by their names. OUT/NAME.json notes the runs, the seconds
-    that training them took, and what was `asked`: scale, preset and number of seeds."""
-    _read_note(out / f"{name}.json")  # what cannot be added to is told before hours of training
+    """Train those of a recipe's runs that are not finished. OUT/NAME.json records the runs, the seconds of
+    training, and what was `asked`: scale, preset and number of seeds."""
+    _read_note(out / f"{name}.json")  # a note that cannot be read is refused before training, not after
     folders = [RunFolder(out / "runs" / run) for run in runs]
     unfinished, start = any(folder.status() != "done" for folder in folders), time.time()
     try:
@@ -135,7 +136,7 @@ def train_recipe(
 def _note(
     name: str, folders: Sequence[RunFolder], out: Path, asked: Mapping[str, Any], span: list[list[float]]
 ) -> None:
-    """A call that goes on with what an earlier one began, or trains other rows beside it, adds to its note."""
+    """Write the recipe's note; a call that resumes an earlier one, or trains other rows, adds to its note."""
     there = [folder for folder in folders if (folder.path / "environment.json").exists()]
     if not there:
         return
@@ -161,7 +162,7 @@ def _note(
 
 
 def _read_note(path: Path) -> dict[str, Any]:
-    """Empty where there is none. One of an earlier version tells seconds alone, and not when they were."""
+    """The note with its spans, of which an earlier version kept only the total; empty where there is none."""
     if not path.exists():
         return {}
     note = read_json(path)
@@ -172,7 +173,7 @@ def _read_note(path: Path) -> dict[str, Any]:
 
 
 def covered(spans: Sequence[list[float]]) -> float:
-    """How long any of them lasted: calls side by side count once.
+    """The total time covered by any of the spans; concurrent calls count once.
 
     >>> covered([[0, 10], [5, 12], [20, 21]])
     13.0

@@ -1,4 +1,4 @@
-"""Evaluating: a stack while it trains and after that, and a trained run on test domains or a user's own pairs."""
+"""Evaluation of a stack during and after training, and of a trained run on test domains or a user's own pairs."""
 
 import logging
 import os
@@ -42,9 +42,9 @@ log = logging.getLogger(__name__)
 
 
 class Assessment:
-    """Measures a stack on the training domain and on every test domain, as often as asked to.
+    """Measures a stack on the training domain and on every test domain.
 
-    Between steps there are fewer problems, and always the same.
+    Evaluations during training have fewer problems, always the same.
     """
 
     def __init__(self, stack: Stack) -> None:
@@ -61,14 +61,14 @@ class Assessment:
 
     @cached_property
     def interim_rows(self) -> list[Row]:
-        """With few problems; whole is what has no more than that."""
+        """Rows for evaluations during training; domains of at most that many problems are enumerated."""
         config = self.stack.config.evaluation
         few = config.interim_problems
         return domain_rows(self.stack, problems=min(config.problems, few), whole=min(WHOLE_LIMIT, few))
 
 
 def _after_training(stack: Stack, rows: Sequence[Row]) -> list[Record]:
-    """What the evaluation config asks for besides. All members have the same, as they are one stack."""
+    """The optional measurements of the evaluation config, which is the same for all members of a stack."""
     config, records = stack.config.evaluation, []
     candidates = [Hypothesis.parse(name) for name in config.hypotheses]
     if config.dependence:
@@ -101,7 +101,7 @@ def _strata(stack: Stack, rows: Sequence[Row], candidates: Sequence[Hypothesis])
 
 
 def assess_dependence(stack: Stack) -> list[Record]:
-    """What the answers depend on, with operands of the longest length tested."""
+    """Dependence of answers on operand digits, for operands of the longest tested length."""
     drawing = stack.drawing(stack.config.evaluation.interim_problems)
     return [*measure_dependence(stack, drawing, _longest_tested(stack).length)]
 
@@ -111,13 +111,13 @@ def _longest_tested(stack: Stack) -> Domain:
 
 
 def assess_held_out(stack: Stack, sets: Sequence[FixedSet | None]) -> list[Record]:
-    """Records of each member on the tenth of its own set that is held out, as the domain `D4 (held out)`."""
+    """Records of each member on the held-out tenth of its fixed set, as the domain `D4 (held out)`."""
     predicted = [config.spec.predicted_hypothesis(config.spec.train) for config in stack.configs]
     tests = {k: fixed.test for k, fixed in enumerate(sets) if fixed is not None and len(fixed.test[0])}
     records: list[Record] = []
     for size in dict.fromkeys(len(a) for a, _ in tests.values()):
         own = {k: pair for k, pair in tests.items() if len(pair[0]) == size}
-        # A pass is over all members: those whose sets have another size get one of these, and no records of it.
+        # A pass covers all members: those whose sets have another size run on one of these, without records.
         chosen = [own.get(k) or next(iter(own.values())) for k in range(len(sets))]
         a, b = (torch.stack(side).to(stack.device) for side in zip(*chosen, strict=True))
         row = Row.of(stack, Problems("held out", a, b, "sampled", held_out=True), predicted)
@@ -128,7 +128,7 @@ def assess_held_out(stack: Stack, sets: Sequence[FixedSet | None]) -> list[Recor
 
 
 def training_accuracies(stack: Stack, records: Sequence[Record]) -> list[float]:
-    """Each member's share of right answers on that length of its training domain where it is least."""
+    """Each member's accuracy on the length of its training domain where it is lowest."""
     accuracies: list[float] = []
     for member in stack.members:
         exact = counted(record for record in records if record.run == member.run)
@@ -146,8 +146,8 @@ def domain_rows(
     problems: int | None = None,
     whole: int = WHOLE_LIMIT,
 ) -> list[Row]:
-    """A row for each domain; by default for each that any member is to be measured on. A domain is taken whole if
-    it has `whole` or fewer problems, else there are `problems` of it, by default as configured."""
+    """A row for each domain, by default for all that any member is measured on. A domain is enumerated if it has
+    at most `whole` problems, else `problems` are drawn, by default as configured."""
     if domains is None:
         domains = list(dict.fromkeys(d for config in stack.configs for d in config.spec.measured_domains()))
     drawing = stack.drawing(problems or stack.config.evaluation.problems)
@@ -159,12 +159,12 @@ def domain_rows(
 
 
 def few_rows(stack: Stack, count: int) -> list[Row]:
-    """A row of at most `count` problems for each test domain, which all members share."""
+    """A row of at most `count` problems for each test domain."""
     return domain_rows(stack, stack.config.spec.tests, problems=count, whole=count)
 
 
 def given_row(stack: Stack, problems: Problems) -> Row:
-    """A row of a user's own pairs: the prediction is that for the shortest domain that holds them all."""
+    """A row of a user's own pairs, with the prediction for the shortest domain D_n that contains them all."""
     used = (problems.a | problems.b).flatten(0, 1).any(0).nonzero().flatten().tolist()
     domain = Domain.parse(f"D{max(used, default=0) + 1}", stack.config.base)
     return Row.of(stack, problems, [config.spec.predicted_hypothesis(domain) for config in stack.configs])
@@ -183,11 +183,11 @@ class Evaluation(Shown):
     errors: list[Answer]
     dependence: Dependence | None = None
     functions: list[Found] = field(default_factory=list)
-    """Which function the answers follow, where that was asked."""
+    """The functions that the answers follow, if requested."""
 
     def frame(self) -> "pl.DataFrame":
-        """The records, a column for each field."""
-        from lengthwise.records.frame import plain_frame  # noqa: PLC0415 (what evaluates does without polars)
+        """The records as a frame, one column per field."""
+        from lengthwise.records.frame import plain_frame  # noqa: PLC0415 (evaluation works without polars)
 
         return plain_frame(self.records)
 
@@ -206,14 +206,16 @@ def evaluate(
     device: str = "auto",
     watch: Watch = unwatched,
 ) -> Evaluation:
-    """Measure a run on test domains (by default its own), or on a file of pairs. `problems` of each domain are
-    drawn by `seed`, by default as after training; `watch` is told how many domains are done, and of how many.
+    """Measure a run on test domains (by default its own), or on a file of pairs. `problems` is the number of
+    problems per domain, drawn by `seed`, by default as after training; `watch` is called with the number of
+    domains done and their total.
 
-    `decoded` adds real decoding with its failure split; `dependence` what each answer digit depends on;
-    `functions` which function the answers follow; `show_errors` finds that many wrong answers.
+    `decoded` also decodes answers token by token and classifies failures; `dependence` finds which operand digits
+    each answer digit depends on; `functions` the function that the answers follow; `show_errors` lists that many
+    wrong answers.
     """
     if pairs is not None and test is not None:
-        raise InputError(f"pairs {str(pairs)!r} and test domains {test!r} exclude each other")
+        raise InputError(f"pairs {str(pairs)!r} cannot be combined with test domains {test!r}")
     if show_errors < 0:
         raise InputError(f"show_errors is {show_errors} (must be 0 or more)")
     with memory_errors_explained(1):
@@ -238,7 +240,7 @@ def evaluate(
 
 
 def _drawn_otherwise(run: Run, problems: int | None, seed: int | None) -> Run:
-    """The same model after training, asked this many problems, drawn by this seed."""
+    """The same trained model with another number of problems or seed for evaluation."""
     config = run.config
     if problems is not None:
         config = config.changed(evaluation={"problems": problems})
@@ -248,7 +250,7 @@ def _drawn_otherwise(run: Run, problems: int | None, seed: int | None) -> Run:
 
 
 def measure_each(stack: Stack, rows: Sequence[Row], *, decoded: bool, watch: Watch) -> list[Record]:
-    """In detail, row after row; decoded records come last."""
+    """Detailed records of each row; decoded ones come last."""
     forced: list[Record] = []
     written: list[Record] = []
     for done, row in enumerate(rows):
@@ -263,7 +265,7 @@ def measure_each(stack: Stack, rows: Sequence[Row], *, decoded: bool, watch: Wat
 def evaluate_text(
     model: TextModel, config: RunConfig, prompts: Prompts, name: str, *, watch: Watch = unwatched
 ) -> Evaluation:
-    """Measure a model that answers in text on what a config asks; records call it by this name."""
+    """Measure a text model on the domains of a config; records have it under this name."""
     spec = config.spec
     found = ask(model, spec, prompts, config.evaluation.problems, watch)
     records = [*text_records(spec, name, found, reverse=prompts.reverse)]
@@ -272,13 +274,13 @@ def evaluate_text(
 
 
 def _domains(run: Run, test: str | None) -> Sequence[Domain]:
-    """Those to test on, which the run must have room for."""
+    """The domains to test on, checked to fit the model's widths."""
     domains = run.config.spec.tests if test is None else parse_test_domains(test, run.config.base)
     width, longest = run.stack.layout.operand_width, max(domain.length for domain in domains)
     if longest > width:
         raise InputError(
-            f"{run.folder.path} takes operands of up to {width} digits, not {longest} "
-            f"(train with --data.operand-width {longest} to have room for them)"
+            f"{run.folder.path} accepts operands of up to {width} digits, not {longest} "
+            f"(train with --data.operand-width {longest})"
         )
     for domain in domains:
         run.check_room(domain.answer_digits(run.config.spec.task), f"the longest answer of {domain}")
@@ -293,7 +295,7 @@ def _given(run: Run, path: Path | str) -> Row:
 
 
 def _answered(stack: Stack, rows: Sequence[Row]) -> list[Answered]:
-    """What is decoded, as numbers."""
+    """Decoded answers as numbers."""
     found: list[Answered] = []
     for row in rows:
         answers = [stack.layout.read_answer(ids) for ids in decode(stack, row.problems.pair)[0]]
@@ -302,7 +304,7 @@ def _answered(stack: Stack, rows: Sequence[Row]) -> list[Answered]:
 
 
 def find_errors(run: Run, rows: Sequence[Row], count: int) -> list[Answer]:
-    """The first wrong answers, by decoding, row after row."""
+    """The first `count` wrong answers, by decoding row after row."""
     found, layout = list[Answer](), run.stack.layout
     for row in rows:
         if len(found) == count:

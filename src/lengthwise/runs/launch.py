@@ -1,4 +1,4 @@
-"""Training runs: claim folders, pack what can train side by side, resume, measure, record."""
+"""Training runs: claim their folders, stack those that can train together, resume, measure and record."""
 
 import logging
 import math
@@ -57,30 +57,30 @@ log = logging.getLogger(__name__)
 
 STATE_NEWS = {
     "done": "is done already",
-    "stopped": "was stopped; training goes on from its last checkpoint",
-    "interrupted": "was interrupted; training goes on from its last checkpoint, if there is one",
+    "stopped": "was stopped; training resumes from its last checkpoint",
+    "interrupted": "was interrupted; training resumes from its last checkpoint, if there is one",
 }
 
 
 Write = Callable[[Sequence[Record]], object]
-"""What shows records of a run."""
+"""A function that shows records of a run elsewhere."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A run to train, and where."""
+    """A run to train, and its folder."""
 
     config: RunConfig
     folder: RunFolder
 
     @property
     def place(self) -> Place:
-        """Where a checkpoint lets it go on."""
+        """Where its checkpoint resumes."""
         return place(self.folder.checkpoint_path)
 
 
 def train(config: RunConfig | Sequence[RunConfig], out: Path | str = "runs", **options: Any) -> list[RunFolder]:
-    """Train runs, each into its folder under `out`, with options as `train_jobs` has them."""
+    """Train runs, each into its folder under `out`, with the options of `train_jobs`."""
     configs = [config] if isinstance(config, RunConfig) else list(config)
     jobs = [Job(c, RunFolder(Path(out) / c.name)) for c in dict.fromkeys(configs)]
     return train_jobs(jobs, **options)
@@ -94,9 +94,9 @@ def train_jobs(
     console: Console | None = None,
     module: Module | None = None,
 ) -> list[RunFolder]:
-    """Train runs, each into the folder that its job names. Finished ones are left alone, interrupted ones resume.
+    """Train runs, each into the folder of its job. Finished ones are skipped, interrupted ones resume.
 
-    A `module` of one's own trains in place of the config's model (docs/extend.md).
+    A `module` builds a custom network in place of the config's model (docs/extend.md).
     """
     where = choose_device(device)
     if mirror is not None and mirror not in MIRRORS:
@@ -126,7 +126,7 @@ def train_jobs(
                 try:
                     mirrors = [mirror_into(mirror, job.folder, opened) for job in members]
                     run = StackRun(members, where, mirrors, console, module)
-                except InputError:  # what cannot even be built leaves no folder behind
+                except InputError:  # a run that cannot be built leaves no folder
                     for job in (job for job in members if job in new):
                         shutil.rmtree(job.folder.path)
                     raise
@@ -135,15 +135,15 @@ def train_jobs(
 
 
 def check_module(folder: RunFolder, module: str | None) -> None:
-    """Configs do not tell modules of one's own apart, so that a folder may be another one's."""
+    """Refuse a folder that was started with another module: configs do not name custom modules."""
     there = own_module(folder)
     if there != module:
-        shown = [f"the module {name}" if name else "the config's own model" for name in (there, module)]
+        shown = [f"the module {name}" if name else "the config's model" for name in (there, module)]
         raise InputError(f"{folder.path} was started with {shown[0]}, not with {shown[1]}; try another --out")
 
 
 def stacks(jobs: Sequence[Job]) -> list[list[Job]]:
-    """Runs of equal shape that stand at the same step train as one program, with those that died before."""
+    """Runs of equal shape at the same step train as one stack, together with members that died before."""
     keys = [stack_key(job.config) for job in jobs]
     died: dict[tuple[str, str], Place] = {}
     for key, job in zip(keys, jobs, strict=True):
@@ -157,7 +157,7 @@ def stacks(jobs: Sequence[Job]) -> list[list[Job]]:
 
 @contextmanager
 def failures_recorded(jobs: Sequence[Job]) -> Iterator[None]:
-    """A run that cannot go on says so in its folder too."""
+    """Record in their folders that runs have failed, and why."""
     try:
         yield
     except InputError as error:
@@ -168,13 +168,13 @@ def failures_recorded(jobs: Sequence[Job]) -> Iterator[None]:
 def record_failure(jobs: Sequence[Job], reason: str) -> None:
     for job in jobs:
         if job.folder.path.exists():
-            with suppress(InputError):  # on a full disk this cannot be written either; then it is interrupted
+            with suppress(InputError):  # cannot be written on a full disk; the run then counts as interrupted
                 job.folder.set_status("failed", reason=reason)
 
 
 @contextmanager
 def stops_recorded(jobs: Sequence[Job]) -> Iterator[None]:
-    """A run that someone stopped is not said to be running."""
+    """Record in their folders that runs were stopped by the user."""
     try:
         yield
     except KeyboardInterrupt:
@@ -185,7 +185,7 @@ def stops_recorded(jobs: Sequence[Job]) -> Iterator[None]:
 
 
 class StackRun:
-    """One stack from where it stands to its end."""
+    """The training of one stack from its checkpoint to the end."""
 
     def __init__(
         self,
@@ -220,7 +220,7 @@ class StackRun:
             job.folder.set_status("done" if alive else "failed", **why, **self._facts(k))
 
     def _facts(self, k: int) -> dict[str, Any]:
-        """What status.json says of a run that is over."""
+        """The fields of status.json for a run that has ended."""
         progress, fixed = self.trainer.progress, self.fixed_sets[k]
         steps = self.trainer.steps_taken()[k]
         return {
@@ -232,7 +232,7 @@ class StackRun:
         }
 
     def _resume(self) -> None:
-        """Take up each member's checkpoint; without one, start its records anew."""
+        """Load each member's checkpoint; without one, start with empty records."""
         whole, where = self.trainer.state(), max(job.place for job in self.jobs)
         for k, job in enumerate(self.jobs):
             folder = job.folder.checkpoint_path
@@ -277,7 +277,7 @@ class StackRun:
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
-        """Evaluations count apart from training. Their counts wait for the device, so the clock need not."""
+        """Time an evaluation, separately from training. It waits for the device itself, so the clock need not."""
         start = time.perf_counter()
         fault_point("mid-evaluation")
         yield
@@ -290,7 +290,7 @@ class StackRun:
         for k, (job, member) in enumerate(zip(self.jobs, members, strict=True)):
             if not progress.alive[k]:
                 continue
-            # Of a member whose training ended earlier, an evaluation of the others says nothing new.
+            # A member whose training has ended gets no records from later evaluations of the others.
             own = [r for r in records if r.run == member.run and r.step == member.step and _is_number(r)]
             if progress.losses and member.step == progress.step:
                 total = progress.loss_steps * job.config.training.batch
@@ -300,7 +300,7 @@ class StackRun:
             self.mirrors[k](own)
 
     def _checkpoint(self, progress: Progress) -> None:
-        """One transaction: every member keeps its checkpoint before until all have a new one."""
+        """Save all members in one transaction: each keeps its old checkpoint until all have a new one."""
         start, whole = time.perf_counter(), self.trainer.state()
         live = [(k, job) for k, job in enumerate(self.jobs) if progress.alive[k]]
         for k, job in live:
@@ -322,16 +322,16 @@ class StackRun:
 
 
 def _is_number(record: Record) -> bool:
-    """A member that broke since the last look has losses that are none."""
+    """Whether a record's value is finite; that of a diverged member is not."""
     return record.value is None or math.isfinite(record.value)
 
 
 @contextmanager
 def _stop_signal() -> Iterator[Event]:
-    """Let a first Ctrl-C, or a first request to end, as a cluster's scheduler sends it, stop training after the
-    current step, with a checkpoint; a second one is not held."""
+    """Let a first SIGINT or SIGTERM stop training after the current step, with a checkpoint; a second one acts at
+    once."""
     stop = Event()
-    # In another thread none can be caught: whoever runs this there stops it in their own way.
+    # Signals can be caught only in the main thread.
     caught = (signal.SIGINT, signal.SIGTERM) if current_thread() is main_thread() else ()
     before = {number: signal.getsignal(number) for number in caught}
 
@@ -352,7 +352,7 @@ def _stop_signal() -> Iterator[Event]:
 
 
 def mirror_into(name: str | None, folder: RunFolder, opened: ExitStack) -> Write:
-    """Shows the records of a run elsewhere too, where one is named: the same numbers, nothing measured twice."""
+    """A function that sends a run's records to the mirror of this name; it does nothing without a name."""
     if name is None:
         return lambda records: None
     try:
@@ -388,7 +388,7 @@ def _wandb(folder: RunFolder) -> Iterator[Write]:
     try:
         run = wandb.init(project=os.environ.get("WANDB_PROJECT", "lengthwise"), reinit="create_new", **place)
     except wandb.Error as error:
-        raise InputError(f"wandb does not start: {error}") from None
+        raise InputError(f"cannot start wandb: {error}") from None
     with run:
         yield write
 

@@ -1,4 +1,4 @@
-"""A trained run, back from its folder, to be asked something."""
+"""Loading a trained run from its folder, and asking it problems."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ from lengthwise.training.checkpoint import copy_into, has_checkpoint, load_state
 
 @dataclass(frozen=True, repr=False)
 class Answer:
-    """What a model answered to a problem, beside truth and what theory says it computes."""
+    """A model's answer to a problem, with the truth and the prediction."""
 
     a: int
     b: int
@@ -38,7 +38,7 @@ class Answer:
         return self.answered == self.truth
 
     def as_json(self) -> dict[str, Any]:
-        """Numbers are text in the model's base; `answered` is null where the model wrote no number."""
+        """The answer as JSON. Numbers are text in the model's base; `answered` is null if it is not a number."""
 
         def text(number: object) -> str | None:
             return in_base(number, self.task.base) if isinstance(number, int) else None
@@ -73,7 +73,7 @@ class Run:
         if isinstance(problem, str):
             return self.ask_all([read_problem(problem, self.config.spec.task)])[0]
         if b is None:
-            raise InputError(f"missing the number to ask about beside {problem}")
+            raise InputError(f"missing second operand for {problem}")
         return self.ask_all([(problem, b)])[0]
 
     def ask_all(self, pairs: Sequence[tuple[int, int]]) -> list[Answer]:
@@ -87,7 +87,7 @@ class Run:
             from_ints(list(numbers), width, base).to(self.stack.device)[None]
             for numbers in zip(*pairs, strict=True)
         )
-        # Its answers are probably what theory predicts, or the truth.
+        # The answer is probably the predicted one, or the truth, so that one pass can check it.
         known = [self.compare(*pair, 0) for pair in pairs]
         expected = [one.truth if one.predicted is None else one.predicted for one in known]
         digits = from_ints(expected, self.stack.layout.answer_width, base).to(self.stack.device)[None]
@@ -96,18 +96,19 @@ class Run:
         return [replace(one, answered=answer) for one, answer in zip(known, read, strict=True)]
 
     def check_answers(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Refuse problems whose answers the run has no room for."""
+        """Raise an InputError for problems whose answers are too long for the model."""
         largest = max(self.config.spec.task(a, b) for a, b in pairs)
         self.check_room(digit_count(largest, self.config.base), "an answer")
 
     def check_room(self, digits: int, what: str) -> None:
-        """A run that was only tested with one short operand writes no longer answers than that takes."""
+        """Raise an InputError for answers that are too long: the answer width of a run may rely on one operand
+        being short."""
         room = self.stack.layout.answer_width
         if digits > room:
             raise InputError(f"{what} has {digits} digits, more than the {room} that this model writes")
 
     def compare(self, a: int, b: int, answered: int | Malformed) -> Answer:
-        """An answer beside truth and prediction."""
+        """An answer with truth and prediction."""
         task = self.config.spec.task
         domain = Domain.parse(f"D{pair_length(a, b, task.base)}", task.base)
         hypothesis = self.config.spec.predicted_hypothesis(domain)
@@ -116,8 +117,8 @@ class Run:
 
 
 def load(path: os.PathLike[str] | str, *, device: str = "auto", module: Module | None = None) -> Run:
-    """The model of a run folder, from its last checkpoint, or a shipped one by its name. A run with a module of
-    one's own is loaded with what made that."""
+    """The model of a run folder, from its last checkpoint, or a shipped one by its name. A run with a custom
+    module needs the `module` that built it."""
     found = model_path(Path(path))
     if not found.exists():
         names = ", ".join(shipped_models())
@@ -129,7 +130,7 @@ def load(path: os.PathLike[str] | str, *, device: str = "auto", module: Module |
         raise InputError(f"{folder.path} has no checkpoint yet; train it first")
     own = own_module(folder)
     if own is not None and module is None:
-        raise InputError(f"{folder.path} has a module of its own; in Python, load(PATH, module={own}) opens it")
+        raise InputError(f"{folder.path} has a custom module; open it in Python with load(PATH, module={own})")
     state = load_state(checkpoint)
     stack = build([config], choose_device(device), [folder.name], module=module)
     tensors = load_tensors(checkpoint, state)
@@ -140,10 +141,10 @@ def load(path: os.PathLike[str] | str, *, device: str = "auto", module: Module |
 
 
 OWN_MODULE = "module"
-"""Where environment.json tells that a run has a module of its own."""
+"""The key of environment.json that names a run's custom module."""
 
 
 def own_module(folder: RunFolder) -> str | None:
-    """The name of what made it; None where the model is the config's."""
+    """The name of the run's custom module; None if the model is the config's."""
     facts = folder.environment()
     return facts.get(OWN_MODULE) if isinstance(facts, dict) else None

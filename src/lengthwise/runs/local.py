@@ -1,8 +1,8 @@
-"""Work in processes on this machine: one for each GPU, or for each core where there is none.
+"""Work in processes on this machine: one per GPU, or per core without one.
 
-A worker is `python -m lengthwise.runs.local MODULE FUNCTION`: a line of JSON in is a piece of work, a line of JSON
-out says what failed of it. Its environment names its GPU and threads, so they hold before torch is there. It stops
-with a checkpoint when its input is closed, also if that is because whoever started it was killed.
+A worker is `python -m lengthwise.runs.local MODULE FUNCTION`: each line of JSON on its input is a piece of work,
+each line on its output has the failures. Its environment sets its GPU and threads, which must be known before
+torch is imported. It stops with a checkpoint when its input is closed, also because its parent was killed.
 """
 
 import json
@@ -27,18 +27,18 @@ from lengthwise.errors import InputError
 from lengthwise.runs.sweep import Events, Failures, Finish, Work
 
 TICK = 1.0
-"""Seconds after which who waits for work may look around."""
+"""Seconds between two updates while waiting for workers."""
 LEAST_SHARE = 0.01
-"""Of a GPU, for a worker."""
+"""The smallest share of a GPU for a worker."""
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True, kw_only=True)
 class LocalEngine:
     workers: int | None
-    """None for as many as the machine has room for."""
+    """None for as many as fit on the machine."""
     gpus: float | None
-    """GPUs for each worker; None for a whole one where there are some, 0 for none."""
+    """GPUs per worker; None for one if there are any, 0 for none."""
     retries: int
     logs: Path
 
@@ -62,9 +62,9 @@ class LocalEngine:
 
 
 def worker_environments(gpus: float | None, workers: int | None) -> list[dict[str, str]]:
-    """What each worker that this machine has room for finds in its environment.
+    """The environment variables of each worker, for as many as fit on this machine.
 
-    With several, one thread each: torch processes with more threads than cores starve each other.
+    Several workers get one thread each: torch processes with more threads than cores slow each other down.
     """
     devices = [] if gpus == 0 else visible_gpus()
     if not devices and gpus:
@@ -87,12 +87,12 @@ def visible_gpus() -> list[str]:
 
 
 class _Pool:
-    """Workers, started when there is work for them, and again where one died."""
+    """Workers, started when there is work for them, and restarted after they died."""
 
     def __init__(self, finish: Finish, places: Sequence[Mapping[str, str]], logs: Path) -> None:
         self.function, self.places, self.logs = (finish.__module__, finish.__qualname__), places, logs
         self.idle, self.busy = [*range(len(places))], dict[int, int]()
-        """Places without work, and the number of the work at each of the others."""
+        """Places without work, and by place the number of the work there."""
         self.workers: dict[int, subprocess.Popen[str]] = {}
         self.selector = DefaultSelector()
 
@@ -104,12 +104,12 @@ class _Pool:
         self.busy[place] = number
         worker = self.workers.get(place) or self._start(place)
         assert worker.stdin is not None
-        with suppress(BrokenPipeError):  # it died, which its reply will tell
+        with suppress(BrokenPipeError):  # it died, as its reply will say
             worker.stdin.write(json.dumps(asdict(work)) + "\n")
             worker.stdin.flush()
 
     def replies(self) -> Iterator[tuple[int, Failures | str]]:
-        """What failed of the work that has ended by now, or how its worker died."""
+        """The failures of work that has ended, or how its worker died."""
         for key, _ in self.selector.select(TICK):
             place, worker = key.data, self.workers[key.data]
             assert worker.stdout is not None
@@ -121,7 +121,7 @@ class _Pool:
 
     def _start(self, place: int) -> "subprocess.Popen[str]":
         self.logs.mkdir(parents=True, exist_ok=True)
-        # In a session of its own, so that Ctrl-C reaches it as every other stop does: by the end of its input.
+        # In its own session, so that Ctrl-C reaches it like every other stop: by the end of its input.
         with self._log(place).open("ab") as log:
             worker = self.workers[place] = subprocess.Popen(
                 [sys.executable, "-m", "lengthwise.runs.local", *self.function],
@@ -147,7 +147,7 @@ class _Pool:
         return f"its worker {how}; see {self._log(place)}"
 
     def __exit__(self, *error: object) -> None:
-        """Workers at work save a checkpoint first; whoever cannot wait for that stops once more."""
+        """Close all workers' input, so that they save a checkpoint and stop; a second Ctrl-C kills them."""
         for worker in self.workers.values():
             assert worker.stdin is not None
             with suppress(BrokenPipeError):
@@ -172,7 +172,7 @@ def _ended(worker: "subprocess.Popen[str]") -> int:
 
 
 def _remove_empty(logs: Path) -> None:
-    """Workers that had nothing to say leave nothing."""
+    """Remove empty log files, and their folder if it is empty."""
     for log in logs.glob("worker-*.log"):
         if log.stat().st_size == 0:
             log.unlink()
@@ -181,11 +181,11 @@ def _remove_empty(logs: Path) -> None:
 
 
 def main() -> None:
-    """The worker."""
+    """Run a worker."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     replies = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what is printed belongs to the log
+    os.dup2(2, 1)  # printed text goes to the log
     module, name = sys.argv[1:]
     lines = SimpleQueue[str]()
     Thread(target=_read, args=(lines,), daemon=True).start()

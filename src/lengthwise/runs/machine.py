@@ -1,6 +1,7 @@
-"""The machine that a run is made on: its device, versions and commit for environment.json, and its memory.
+"""The machine that a run is trained on: its device, versions and commit for environment.json, and its memory.
 
-How much memory training takes at least is known before anything is allocated; what cannot fit is refused.
+The least memory that training needs is computed before anything is allocated, and a run that cannot fit is
+refused.
 """
 
 import os
@@ -23,11 +24,11 @@ LIBRARIES = ("numpy", "pydantic", "safetensors", "torch")
 
 FLOAT = 4
 STATES = 3
-"""Weights, gradients and one average per weight; AdamW keeps two."""
+"""Copies of the weights: weights, gradients and one average per weight (AdamW has two)."""
 
 SAVED_WIDTHS, SAVED_IN_LAST = 10, 4
-"""How many times the width a block saves at least, of each token, for the backward pass: values and what attention
-gives, 4 + 4 in the MLP; more where queries and keys come from tokens. The last block keeps answers alone."""
+"""What a block saves at least for the backward pass, in widths per token: values and the attention's output, 4 + 4
+in the MLP; more if queries and keys come from tokens. The last block saves only answers."""
 
 SMALLER_MODEL = "a smaller --model.width or fewer --model.layers"
 
@@ -46,7 +47,7 @@ def choose_device(name: str) -> torch.device:
 
 
 def wait_for(device: torch.device) -> None:
-    """Until all work given to the device is done, as a clock must."""
+    """Wait until the device has finished all its work, for timing."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
@@ -63,9 +64,9 @@ def environment(device: torch.device) -> dict[str, Any]:
 
 
 def _commit() -> str | None:
-    """The commit of the source tree, with a mark if files differ from it.
+    """The commit of the source tree, marked if files differ from it.
 
-    Where the tree travels without its repository, LENGTHWISE_COMMIT says it.
+    Without a repository, LENGTHWISE_COMMIT may give it.
     """
     if commit := os.environ.get("LENGTHWISE_COMMIT"):
         return commit
@@ -79,7 +80,7 @@ def _commit() -> str | None:
 
 
 def device_memory(device: torch.device) -> int:
-    """Bytes that a GPU has, or that this machine has and this process may use."""
+    """Bytes of memory of a GPU, or of this machine within the limits of this process."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[1]
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -87,7 +88,7 @@ def device_memory(device: torch.device) -> int:
 
 
 def _limit(path: str) -> int | None:
-    """That of a container; None where there is none."""
+    """The memory limit of a container; None without one."""
     try:
         return int(Path(path).read_text())
     except (OSError, ValueError):
@@ -95,14 +96,15 @@ def _limit(path: str) -> int | None:
 
 
 def parameter_count(model: ModelConfig, vocabulary: int, position_rows: int) -> int:
-    """Of the large matrices: 10 to 12 squares of the width in a block, and the tables."""
+    """A lower bound of the parameters in large matrices: 10 to 12 squares of the width per block, and the
+    tables."""
     return 10 * model.layers * model.width**2 + (vocabulary + position_rows) * model.width
 
 
 def training_memory(
     config: RunConfig, parameters: int, row_tokens: int, members: int, device: torch.device
 ) -> dict[str, int]:
-    """Bytes that training takes at least, by what would reduce them."""
+    """Bytes that training needs at least, by the option that would reduce them."""
     model, samples = config.model, config.data.samples or 0
     value = 2 if device.type == "cuda" else FLOAT  # bfloat16 there
     widths = SAVED_WIDTHS * (model.layers * model.loops - 1) + SAVED_IN_LAST
@@ -117,7 +119,7 @@ def training_memory(
 
 
 def refuse_beyond(needed: Mapping[str, int], device: torch.device, members: int) -> None:
-    """Refuse what takes more than there is, naming what takes most."""
+    """Raise an InputError if more memory is needed than there is, naming the option that needs most."""
     total, there = sum(needed.values()), device_memory(device)
     if total <= there:
         return
@@ -140,11 +142,11 @@ def _gigabytes(count: int) -> str:
 
 @contextmanager
 def memory_errors_explained(runs: int) -> Iterator[None]:
-    """Running out of memory in work on this many runs, as one line that says what to reduce."""
+    """Turn running out of memory into one line that says what to reduce."""
     try:
         yield
     except RuntimeError as error:
-        # On a CPU it is a plain RuntimeError, known by its text alone.
+        # On a CPU it is a plain RuntimeError, known only by its text.
         if not isinstance(error, torch.OutOfMemoryError) and "can't allocate memory" not in str(error):
             raise
         fewer = "" if runs == 1 else f"fewer than these {runs} runs side by side, "

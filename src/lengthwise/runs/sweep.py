@@ -1,8 +1,8 @@
-"""Many runs at once: checked before anything starts, packed into stacks, handed to an engine, and shown by state.
+"""Sweeps: many runs, checked before anything starts, grouped into stacks, given to an engine, and shown by state.
 
-Engines (runs/local.py, interop/clusters.py) decide where and when a stack is brought to its end, and know nothing
-of runs. What they call, `finish`, may be called again after any accident, on any machine that sees the run
-folders: what is done is left alone, the rest goes on from its checkpoints.
+Engines (runs/local.py, interop/clusters.py) decide where and when a stack is trained, and know nothing of runs.
+They call `finish`, which may be called again after any crash, on any machine that sees the run folders: finished
+runs are skipped, the others resume from their checkpoints.
 """
 
 import json
@@ -32,40 +32,40 @@ STATES = {"waiting": "dim", "running": "cyan", "failed": "red", "done": "green"}
 NAMES_SHOWN = 3
 REFRESH_SECONDS = 1.0
 TAIL = 1 << 13
-"""Bytes at the end of records.jsonl that surely hold a whole record."""
+"""Bytes at the end of records.jsonl that contain at least one complete record."""
 
 PATIENCE = 120.0
-"""Seconds to wait for a folder in use: whoever was stopped or lost its node may not have ended yet."""
+"""Seconds to wait for a folder in use: a process that was stopped, or lost its node, may not have ended yet."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """Runs for one worker, their configs by run folder."""
+    """Runs for one worker: configs by run folder."""
 
     runs: dict[str, dict[str, Any]]
     device: str
 
 
 Failures = dict[str, str]
-"""Run folders, and why their run is not done."""
+"""By run folder, why its run is not done."""
 Finish = Callable[[Work], Failures]
 Events = Generator[tuple[int, Failures] | None]
-"""The number of each piece of work that has ended and what failed of it, and None from time to time."""
+"""The number of each piece of work that has ended and its failures, and None from time to time."""
 
 
 class Engine(Protocol):
-    """Where work is done."""
+    """A place where work is done."""
 
     def run(self, finish: Finish, works: Sequence[Work]) -> Events:
-        """Have all work finished. Work whose process or node died is started again, a limited number of times.
-        Closed early, it stops all that is under way."""
+        """Finish all work. Work whose process or node died is restarted, a limited number of times. If the
+        generator is closed early, it stops all work in progress."""
         ...
 
 
 def pieces(jobs: Sequence[Job], device: str, most: int) -> list[Work]:
-    """Stacks of runs of equal shape, of `most` members at most, and as even as can be.
+    """Stacks of runs of equal shape, with at most `most` members, as even as possible.
 
-    They depend on the list of runs alone, not on what is done of it: called again, a stack resumes as a stack.
+    They depend only on the list of runs, not on which are done: called again, a stack resumes as the same stack.
     """
     shapes: dict[str, list[Job]] = {}
     for job in jobs:
@@ -80,13 +80,13 @@ def _even_parts(jobs: Sequence[Job], most: int) -> list[Sequence[Job]]:
 
 
 def _work(jobs: Sequence[Job], device: str) -> Work:
-    # Workers may have another current folder.
+    # Workers may have another working directory.
     return Work({str(job.folder.path.absolute()): job.config.model_dump(mode="json") for job in jobs}, device)
 
 
 def finish(work: Work) -> Failures:
-    """Bring runs from wherever they stand to their end. What fails is told, and recorded in its folder; the others
-    of its stack go on without it."""
+    """Train runs to the end, resuming where needed. Failures are returned and recorded in their folders; the other
+    runs of a stack go on without them."""
     jobs = [Job(read_config(config, path), RunFolder(path)) for path, config in work.runs.items()]
     return _finish(jobs, work.device, deadline=time.monotonic() + PATIENCE)
 
@@ -102,7 +102,7 @@ def _finish(jobs: Sequence[Job], device: str, deadline: float) -> Failures:
     else:
         failed = [job.folder for job in jobs if job.folder.status() == "failed"]
         return {str(folder.path): folder.costs()["reason"] for folder in failed}
-    # Not before the error is gone, which holds on to the memory of what failed.
+    # After the except clause, as the error keeps the memory of the failed stack.
     middle = len(jobs) // 2
     return _finish(jobs[:middle], device, deadline) | _finish(jobs[middle:], device, deadline)
 
@@ -119,7 +119,7 @@ def _train_when_free(jobs: Sequence[Job], device: str, deadline: float) -> None:
 
 
 def _recorded(error: Exception, jobs: Sequence[Job]) -> Failures:
-    """What went wrong, in one line, for each run; its folder says so too, unless it is another process's."""
+    """The error in one line for each run. It is recorded in the folders too, unless another process uses them."""
     reason = str(error) if isinstance(error, InputError) else one_line(f"{type(error).__name__}: {error}")
     if not isinstance(error, InputError):
         traceback.print_exception(error)
@@ -134,8 +134,7 @@ def _recorded(error: Exception, jobs: Sequence[Job]) -> Failures:
 def sweep_jobs(
     jobs: Sequence[Job], engine: Engine, *, device: str, stack: int, console: Console, finish: Finish = finish
 ) -> Failures:
-    """Bring all runs to their end on an engine; why some are not done, by run folder. The same call goes on with
-    what an earlier one left."""
+    """Train all runs to the end on an engine; returns the failures. The same call again resumes what is left."""
     check(jobs)
     board = Board([job.folder for job in jobs], console)
     works = [work for work in pieces(jobs, device, stack) if not board.done.issuperset(work.runs)]
@@ -152,7 +151,7 @@ def sweep_jobs(
 
 
 def check(jobs: Sequence[Job]) -> None:
-    """Refuse what cannot be trained, or is not what its folder holds."""
+    """Raise an InputError for a run that cannot be trained, or whose folder has another config."""
     for job in jobs:
         check_encoding(job.config.model, job.config.encoding)
         if job.folder.is_taken():
@@ -160,9 +159,10 @@ def check(jobs: Sequence[Job]) -> None:
 
 
 class Board:
-    """How far a sweep is: a live table of runs by state in a terminal, elsewhere a line for each run that ends.
+    """The progress of a sweep: a live table of runs by state in a terminal, elsewhere a line for each run that
+    ends.
 
-    What runs do is read from their folders; how they ended comes from the engine.
+    The state of running ones is read from their folders; how they ended comes from the engine.
     """
 
     def __init__(self, folders: Sequence[RunFolder], console: Console) -> None:
@@ -171,7 +171,7 @@ class Board:
         self.failures: Failures = {}
         self.console, self.live, self.refreshed = console, Live(console=console, auto_refresh=False), 0.0
         self.stamps = {path: _stamp(folder) for path, folder in self.folders.items()}
-        """To tell a run that is at work from one that was killed before: both say that they are running."""
+        """To distinguish a running run from one that was killed before: both have the status `running`."""
 
     def shown(self) -> Live | nullcontext[None]:
         return self.live if self.console.is_terminal else nullcontext()
@@ -196,7 +196,7 @@ class Board:
         by_state: dict[str, list[str]] = {state: [] for state in STATES}
         for path in self.folders:
             by_state[self._state(path)].append(path)
-        table = Table("runs", "are", "", box=None)
+        table = Table("runs", "state", "names", box=None)
         for state, paths in by_state.items():
             named = paths[:NAMES_SHOWN] if state in ("running", "failed") else []
             listed = [escape(self.folders[path].name) + self._step(path) for path in named]
@@ -205,7 +205,7 @@ class Board:
         return table
 
     def _step(self, path: str) -> str:
-        """The last one that a run has a record of."""
+        """The last recorded step of a run."""
         folder = self.folders[path]
         tail = folder.record_lines(max(0, folder.records_size() - TAIL))
         last = tail[: tail.rfind(b"\n")].rsplit(b"\n", 1)[-1]
@@ -221,7 +221,7 @@ class Board:
 
 
 def _stamp(folder: RunFolder) -> int | None:
-    """When its status was last written."""
+    """The time at which its status was last written."""
     try:
         return (folder.path / STATUS).stat().st_mtime_ns
     except OSError:

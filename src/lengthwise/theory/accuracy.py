@@ -3,8 +3,8 @@
 >>> accuracy(Task.parse("add%151"), Hypothesis.parse("truncated:4"), Domain.parse("B6"))
 Fraction(4, 675)
 
-Corollary 2 of the paper: trained on D4, every longer sum is wrong by at least 10^4. On D_m it is 10^(m-1) or
-more:
+Corollary 2 of the paper: trained on D4, every longer sum is wrong by at least 10^4. On D_m it is wrong by 10^(m-1)
+or more:
 
 >>> truncation_error(Task.parse("add"), 4, Domain.parse("D6"))
 TruncationError(least=100000, mean=Fraction(10990000, 11))
@@ -23,17 +23,17 @@ from lengthwise.theory.residues import cut, len_big
 
 MOST_RESIDUES = 20_000
 MOST_STEPS = MOST_RESIDUES**2
-"""Products modulo p take up to q^2 steps, with q what is left of p: with this many, at worst some 20 seconds a
+"""Products modulo p take up to q^2 steps, where q = p / gcd(p, base^n). This many take at worst 20 seconds per
 domain; most take less than one."""
 
 
 def within_reach(task: Task, hypothesis: Hypothesis) -> bool:
-    """Whether `accuracy` answers, and in seconds."""
+    """Whether `accuracy` can be computed, and in seconds."""
     return hypothesis.is_counted(task) and steps_to_count(task, hypothesis) <= MOST_STEPS
 
 
 def steps_to_count(task: Task, hypothesis: Hypothesis) -> int:
-    """On one domain of longer operands."""
+    """The number of steps to count the accuracy on one domain of longer operands."""
     theory = theory_of(task)
     if theory is None or hypothesis.kind != "truncated":
         return 1
@@ -42,7 +42,7 @@ def steps_to_count(task: Task, hypothesis: Hypothesis) -> int:
 
 
 def accuracy_json(accuracy: Fraction | None) -> dict[str, Any]:
-    """An accuracy as JSON has it: the exact fraction, and rounded."""
+    """An accuracy for JSON: the exact fraction, and the percentage."""
     if accuracy is None:
         return {"accuracy": None, "percent": None}
     return {"accuracy": str(accuracy), "percent": float(100 * accuracy)}
@@ -61,7 +61,7 @@ def _count_right(task: Task, hypothesis: Hypothesis, part: Part) -> int:
     if size is None or (hypothesis.kind == "truncated" and part.length <= size):
         return part.size
     if hypothesis.kind == "windowed":
-        # A digit goes wrong exactly where a carry has come through the whole window below it.
+        # A digit is wrong exactly where a carry has passed through the whole window below it.
         return count_shorter(part, size)
     theory = theory_of(task)
     assert theory is not None
@@ -69,15 +69,15 @@ def _count_right(task: Task, hypothesis: Hypothesis, part: Part) -> int:
 
 
 class TruncationError(NamedTuple):
-    """Of f(a, b) - f(a mod base^n, b mod base^n), which is never negative, over a domain."""
+    """The least and the mean of f(a, b) - f(a mod base^n, b mod base^n) over a domain; it is never negative."""
 
     least: int
     mean: Fraction
 
 
 def truncation_error(task: Task, digits: int, domain: Domain) -> TruncationError:
-    """The error of `truncated:digits` without a modulus. It grows with a and with b, so it is least where both
-    are."""
+    """The error of `truncated:digits` without a modulus. It grows with a and b, so it is least where both are
+    smallest."""
     theory = theory_of(task)
     if task.modulus is not None or theory is None or not theory.in_paper:
         raise InputError(
@@ -98,6 +98,6 @@ def _mean_error(task: Task, unit: int, part: Part) -> Fraction:
 
 
 def _mean_answer(task: Task, rows: range, columns: range) -> Fraction:
-    """Sums and products are linear in each operand, so the mean over a rectangle is that over its corners."""
+    """The mean over a rectangle, which is that of its corners: sums and products are linear in each operand."""
     corners = product((rows.start, rows.stop - 1), (columns.start, columns.stop - 1))
     return Fraction(sum(task(a, b) for a, b in corners), 4)

@@ -1,7 +1,7 @@
-"""Carries of random sums, exactly: how far they travel, and what they make of each digit.
+"""Carries of random sums: the exact distribution of carry chains, and of each digit.
 
-A chain starts at a column whose digits sum to the base or more, and goes on through the columns right above
-it that sum to base - 1, each of which hands the carry on. Its length counts all of these columns.
+A carry chain starts at a column whose digits sum to the base or more and continues through the columns directly
+above it that sum to base - 1, each of which passes the carry on. Its length counts all of these columns.
 
 >>> part = Domain.parse("B2").parts[0]
 >>> chain_counts(part)  # of 90 x 90 pairs: no carry, chains of 1 and of 2
@@ -24,7 +24,7 @@ from lengthwise.theory.hypotheses import Hypothesis
 
 
 def count_shorter(part: Part, limit: int) -> int:
-    """How many pairs of the part have no carry chain of `limit` columns or more."""
+    """The number of pairs of the part without a carry chain of `limit` columns or more."""
     if limit <= 0:
         return 0
     runs = [1] + [0] * (limit - 1)  # pairs by the length of the chain that reaches the current column
@@ -35,8 +35,8 @@ def count_shorter(part: Part, limit: int) -> int:
 
 
 def _columns(part: Part) -> list[list[int]]:
-    """How many digit pairs stop a carry, make one, or pass it on, from the lowest column up; below the top digit
-    of the shorter operand all are free."""
+    """For each column from the lowest, how many digit pairs stop a carry, make one, or pass it on. Digits below
+    the top digit of the shorter operand are free."""
     short, long = sorted(part.lengths)
     free = [free_columns(part.base)] * (short - 1)
     upper = [by_carry(part.column(position), part.base) for position in range(short, long + 1)]
@@ -44,7 +44,7 @@ def _columns(part: Part) -> list[list[int]]:
 
 
 def chain_counts(part: Part) -> list[int]:
-    """How many pairs have a longest chain of exactly 0, 1, ..., length columns."""
+    """The number of pairs whose longest chain has exactly 0, 1, ..., length columns."""
     below = [count_shorter(part, limit) for limit in range(part.length + 2)]
     return [more - fewer for fewer, more in pairwise(below)]
 
@@ -59,7 +59,8 @@ def chain_distribution(domain: Domain) -> list[Fraction]:
 
 
 def carry_probability(part: Part, position: int) -> Fraction:
-    """That a carry enters a column. Two uniform numbers below N sum to N or more with chance (N - 1) / 2N."""
+    """The probability that a carry enters a column. Two uniform numbers below N sum to N or more with probability
+    (N - 1) / 2N."""
     if position > part.length + 1:
         return Fraction()
     free = part.base ** (min(position, *part.lengths) - 1)
@@ -71,7 +72,7 @@ def carry_probability(part: Part, position: int) -> Fraction:
 
 
 def digit_accuracy(hypothesis: Hypothesis, domain: Domain, position: int) -> Fraction:
-    """The share of sums whose digit at a position (1 is the lowest) the hypothesis has right."""
+    """The share of sums for which the hypothesis gives the right digit at a position (1 is the lowest)."""
     if hypothesis.kind == "windowed":
         raise InputError(f"digit accuracy is derived for truth and truncated:n, not for {hypothesis}")
     return domain.mean(lambda part: _digit_accuracy(hypothesis.size, part, position))
@@ -87,7 +88,7 @@ def _digit_accuracy(size: int | None, part: Part, position: int) -> Fraction:
         return Fraction(1)
     if position > size + 1:
         return _digit_share(0, part, position)
-    # Here the truncated sum still has the carry from below, and lacks only this column's own digits.
+    # At position size + 1 the truncated sum has the carry from below and lacks only this column's digits.
     column = part.column(position)
     return Fraction(sum((x + y) % part.base == 0 for x, y in column), len(column))
 

@@ -1,7 +1,7 @@
-"""What a training domain shows of operands and answers, position by position.
+"""The digits and carries that a training domain shows at each position.
 
-`coverage` lists digit pairs, carries and answer digits of sums. The paper's footnote follows from it: trained on
-pairs whose top digits are at least 6, digit 5 is always 1.
+`coverage` lists digit pairs, carries and answer digits of sums. The paper's footnote follows from it: in pairs
+whose top digits are at least 6, digit 5 of the sum is always 1.
 
 >>> top = coverage(Task.parse("add"), Domain.parse("D4[lead>=6]"))[4]
 >>> top.position, sorted(top.outputs)
@@ -14,7 +14,7 @@ test domain: D4 never has a_4 = b_4 = 0.
 [UnseenPairs(a_position=4, b_position=4, pairs=frozenset({(0, 0)}))]
 
 `unseen_views` does the same for the local rule of addition (hypotheses.py): if training shows every view that
-longer operands have, the training data determine the rule for these.
+occurs in longer operands, the training data determine the rule for them.
 
 >>> d3, d4, d9 = (Domain.parse(name, 3) for name in ("D3", "D4", "D9"))
 >>> len(unseen_views(d3, d9, "reversed")) > 0, len(unseen_views(d4, d9, "reversed"))
@@ -41,7 +41,7 @@ Digits = frozenset[int]
 
 @dataclass(frozen=True, slots=True)
 class PositionCoverage:
-    """Position 1 is the least significant. `carries` are those that enter the column."""
+    """What occurs at a position (1 is the least significant). `carries` are those that enter the column."""
 
     position: int
     pairs: Pairs
@@ -50,7 +50,7 @@ class PositionCoverage:
 
 
 def coverage(task: Task, domain: Domain) -> list[PositionCoverage]:
-    """One entry for each position of the answer, and of the operands where these are longer."""
+    """One entry for each position of the answer, or of the operands if these are longer."""
     if not task.op.has_carries:
         raise InputError(f"coverage is derived for addition, with or without a modulus, not for {task}")
     positions = range(1, max(domain.length + 1, task.answer_digits(domain.length)) + 1)
@@ -70,10 +70,10 @@ class UnseenPairs:
 
 
 def unseen_pairs(task: Task, train: Domain, test: Domain) -> list[UnseenPairs]:
-    """What the test domain has and the training domain never shows, up to the longest trained position.
+    """The digit pairs of the test domain that never occur in training, up to the longest trained position.
 
-    A sum combines the digits of a column. In a product every digit of a meets every digit of b, and a residue
-    depends on all of them, so there all pairs of positions count. Digits above an operand's own are zeros.
+    A sum combines the digits of one column. A product combines every digit of a with every digit of b, and a
+    residue depends on all digits, so there all pairs of positions count. Shorter operands have leading zeros.
     """
     theory = theory_of(task)
     meet = _by_column if theory is not None and theory.by_columns and task.modulus is None else product
@@ -159,11 +159,13 @@ def local_views(domain: Domain, layout: str, width: int | None = None) -> frozen
 Column = list[tuple[Digit, Digit]]
 ABSENT: Column = [(None, None)]
 AFTER_THE_END = View(None, None, 0, None, None)
-"""A zero above both operands is written where answers are levelled alone; elsewhere the sum has ended."""
+"""A zero above both operands is written only in layouts with answers of equal width; elsewhere the sum has
+ended."""
 
 
 def _views(columns: list[Column], base: int) -> Iterator[View]:
-    """Columns are independent of each other; which carries enter one follows from those below."""
+    """All views of these columns. Digits are independent between columns; carries follow from the columns
+    below."""
     below: set[tuple[Digit, Digit, Digit]] = {(None, None, None)}
     carries = {0}
     for column in columns:
@@ -174,13 +176,13 @@ def _views(columns: list[Column], base: int) -> Iterator[View]:
 
 
 def _written_columns(part: Part, layout: str, width: int | None) -> Iterator[list[Column]]:
-    """The columns of a part's sums as a layout writes them, up to the one at which a sum has ended.
+    """The columns of a part's sums as a layout writes them, up to the column where a sum has ended.
 
-    Operands of different lengths are listed apart where the layout shows these lengths.
+    Operands of different lengths are listed separately where the layout shows their lengths.
     """
     facts = layout_facts(layout)
     if facts.with_steps or not facts.tells_significance:
-        raise InputError(f"in layout {layout!r} a sum is not written digit by digit from its lowest one")
+        raise InputError(f"layout {layout!r} does not write a sum digit by digit from the lowest")
     top = part.length
     if facts.fixed_width:
         assert width is not None and width >= top
@@ -195,6 +197,6 @@ def _written_columns(part: Part, layout: str, width: int | None) -> Iterator[lis
 
 
 def _view_column(part: Part, position: int, lengths: tuple[int, int]) -> Column:
-    """Above these lengths operands have no digits, up to them zeros above their own."""
+    """The digit pairs of a column: None above these lengths, zeros between an operand's digits and its length."""
     a_shown, b_shown = (position <= length for length in lengths)
     return [(a if a_shown else None, b if b_shown else None) for a, b in part.column(position)]

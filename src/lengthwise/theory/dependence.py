@@ -1,16 +1,17 @@
-"""How often each operand digit changes each answer digit, exactly: what a hypothesis says of an intervention.
+"""The exact probability that replacing an operand digit changes an answer digit, for each hypothesis.
 
 Both operands have `length` uniformly random, independent digits. Digit j of a is replaced by one of the other
-base - 1 digits, each as likely, and entry (i, j) is the chance that digit i of the answer changes.
+base - 1 digits, all equally likely, and entry (i, j) is the probability that digit i of the answer changes.
 
 >>> matrix = dependence_matrix(Task.parse("add"), Hypothesis.parse("truncated:2"), 3)
 >>> [[str(cell) for cell in row] for row in matrix]
 [['1', '0', '0'], ['11/30', '1', '0'], ['11/300', '11/30', '0'], ['0', '0', '0']]
 
-- In a sum, digit j always changes; the carry out of column j changes with chance (base + 1) / 3 base, whatever
-  came in (the mean distance of two digits, over the base); each column above hands it on with chance 1 / base.
-- Modulo p only residues matter: those of the digits that stay are counted by adding one digit after another.
-- Digit i of a product follows from the lowest i digits of the operands; few enough of these are enumerated.
+- In a sum, digit j always changes. The carry out of column j changes with probability (base + 1) / 3 base, the
+  mean distance of two digits over the base, whatever carry enters; each column above passes it on with probability
+  1 / base.
+- Modulo p only residues matter: those of the unchanged digits are counted by adding one digit after another.
+- Digit i of a product depends on the lowest i digits of the operands; where these are few, they are enumerated.
 """
 
 from fractions import Fraction
@@ -26,9 +27,9 @@ from lengthwise.theory.operations import Matrix, theory_of
 from lengthwise.theory.residues import Residues, len_big
 
 ENUMERATED_PAIRS = 2**20
-"""Pairs of operands that are looked at one by one."""
+"""Most pairs of operands that are enumerated."""
 LARGEST_MODULUS = {"add": 10_000, "mul": 500}
-"""Up to here modular matrices are counted in seconds."""
+"""Largest moduli whose matrices are counted in seconds."""
 
 Integers = npt.NDArray[np.int64]
 
@@ -43,7 +44,7 @@ def dependence_matrix(task: Task, hypothesis: Hypothesis, length: int) -> Matrix
     cells = None if theory is None else theory.dependence(task, used, window)
     if cells is None or not hypothesis.is_counted(task):
         return [[None for _ in columns] for _ in rows]
-    # Operand digits that are not read change nothing, and answer digits that are never reached do not change.
+    # Operand digits that are not used change nothing, and answer digits that are never reached do not change.
     return [[cells[i][j] if i < len(cells) and j < used else Fraction() for j in columns] for i in rows]
 
 
@@ -57,7 +58,7 @@ def sum_dependence(base: int, length: int, window: int | None) -> Matrix:
 
 
 def product_dependence(base: int, length: int) -> Matrix:
-    """Rows whose digits are few enough are enumerated; above them only what is zero is known."""
+    """The lowest rows by enumeration; in the rows above only the zeros are known."""
     low = length
     while base ** (2 * low) > ENUMERATED_PAIRS:
         low -= 1
@@ -70,21 +71,21 @@ def product_dependence(base: int, length: int) -> Matrix:
 
 
 def modular_dependence(task: Task, modulus: int, length: int) -> Matrix:
-    """Of sums and products modulo p."""
+    """The matrix of sums and products modulo p."""
     if modulus > LARGEST_MODULUS[task.operation]:
         return [[None] * length for _ in range(task.answer_digits(length))]
     return _counted(task, modulus, length)
 
 
 def _counted(task: Task, modulus: int, length: int) -> Matrix:
-    """Where of each operand only the residue modulo this matters."""
+    """The matrix where only the residue of each operand modulo this matters."""
     columns = [_count_column(task, modulus, length, j) for j in range(length)]
     return [list(row) for row in zip(*columns, strict=True)]
 
 
 def _count_column(task: Task, modulus: int, length: int, j: int) -> list[Fraction]:
-    """Over all that stays of a, all b, and all pairs of digits that place j may have before and after. Where b is
-    added, it is part of what stays."""
+    """Column j, counted over all other digits of a, all b, and all pairs of digits at position j before and after.
+    In sums, b counts as part of the unchanged digits."""
     base, adds = task.base, task.op.has_carries
     stays = [k for k in range(length) if k != j]
     counts = _digit_sums([*stays, *range(length)] if adds else stays, base, modulus)
@@ -112,7 +113,7 @@ def _answers(task: Task, modulus: int, a: Integers) -> Integers:
 
 
 def _digit_sums(columns: list[int], base: int, modulus: int) -> npt.NDArray[Any]:
-    """How many ways to fill digits of these columns give each residue, as Python integers."""
+    """How many choices of digits in these columns give each residue, as Python integers."""
     counts = np.zeros(modulus, dtype=object)
     counts[0] = 1
     for column in columns:

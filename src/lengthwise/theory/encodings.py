@@ -1,4 +1,4 @@
-"""What theory needs to know of positional encodings and of layouts, and which of them go together."""
+"""Facts about positional encodings and layouts that theory needs, and which of them can be combined."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from lengthwise.registry import Registry
 
 class LayoutFacts(NamedTuple):
     fixed_width: bool
-    """Every digit has a place of its own, the same in all problems."""
+    """Every digit has its own position, the same in all problems."""
     with_steps: bool = False
     """Intermediate steps come before the answer."""
     modular: bool = True
@@ -17,13 +17,13 @@ class LayoutFacts(NamedTuple):
     tells_significance: bool = True
     """When a digit of the answer is written, its significance is known."""
     levels_answers: bool = False
-    """Answers are as wide as the widest that their task has for such operands."""
+    """Answers are padded to the longest possible answer for operands of these lengths."""
     digits_aligned: bool = False
-    """Digit i of a, b and c stand at the same distances for every i."""
+    """Digit i of a, b and c are at the same distances for every i."""
     lowest_first: bool = True
-    """Answers are written from the lowest digit on, so that each carry can be read off the digit before."""
+    """Answers are written from the lowest digit, so that each carry can be read off the digit before."""
     implementation: str = ""
-    """Of an installed package's, the place of the function that builds it: `package.module:name`."""
+    """For layouts of installed packages, the function that builds it: `package.module:name`."""
 
 
 LAYOUT_FACTS: Registry[LayoutFacts] = Registry(
@@ -44,13 +44,13 @@ ABSOLUTE, RELATIVE = "absolute", "relative"
 
 
 class EncodingFacts(NamedTuple):
-    """`couples_digits`: digits of equal significance share a position, whatever the layout."""
+    """`couples_digits`: digits of equal significance share a position in every layout."""
 
     family: str | None
     layout: str
     couples_digits: bool = False
     implementation: str = ""
-    """Of an installed package's, the place of its class: `package.module:Name`."""
+    """For encodings of installed packages, its class: `package.module:Name`."""
 
 
 ENCODING_FACTS: Registry[EncodingFacts] = Registry(
@@ -74,7 +74,7 @@ RANDOMIZED = "randomized:"
 
 
 def encoding_facts(name: str) -> EncodingFacts:
-    """Facts of an encoding by name; randomized positions keep the layout and leave the family."""
+    """The facts of an encoding by name. A randomized one keeps its layout but belongs to no family."""
     inner = name.removeprefix(RANDOMIZED)
     facts = ENCODING_FACTS.get(inner)
     if facts is None:
@@ -95,15 +95,15 @@ def layout_facts(name: str) -> LayoutFacts:
 
 
 def check_layout(name: str, task: Task, encoding: str) -> str:
-    """Refuse a layout that does not exist, or not for this task or encoding."""
+    """The name of a layout, checked to exist and to fit the task and the encoding."""
     facts = layout_facts(name)
     if task.modulus is not None and not facts.modular:
         fitting = ", ".join(other for other, own in LAYOUT_FACTS.working().items() if own.modular)
-        raise InputError(f"layout {name!r} does not go with {task} (choose from {fitting})")
+        raise InputError(f"layout {name!r} cannot be used for {task} (choose from {fitting})")
     if encoding_facts(encoding).couples_digits and not facts.tells_significance:
         fitting = ", ".join(other for other, own in LAYOUT_FACTS.working().items() if own.tells_significance)
         raise InputError(
-            f"layout {name!r} does not go with encoding {encoding!r}, which needs the significance of a digit "
-            f"when it is written (choose from {fitting})"
+            f"layout {name!r} cannot be combined with encoding {encoding!r}, which needs the significance of a "
+            f"digit when it is written (choose from {fitting})"
         )
     return name

@@ -9,7 +9,7 @@
 (20, 120)
 
 *The local rule of addition.* Answers are written from the lowest digit. A carry leaves a column exactly if its
-digits sum to more than the digit written there, so whoever writes the next digit need not look further down:
+digits sum to more than the digit written there, so the next digit needs no columns further down:
 
 >>> local_sum(58271, 41769, 10), local_sum(999_999, 1, 10)
 (100040, 1000000)
@@ -30,16 +30,16 @@ _FORM = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """What a model may compute: theory predicts truth, truncated and windowed, under a premise of its own local;
-    the others are candidates to search.
+    """A function that a model may compute. The paper's theory predicts truth, truncated and windowed; local has
+    its own premise; the others are candidates for a search.
 
     truth       | the task itself
     local       | the sum, each digit from two columns and the digit just written: equal to truth
     truncated:n | the task on operands modulo base^n
-    windowed:w  | the sum, each digit from w columns alone; modulo p, the residue of that sum
+    windowed:w  | the sum, each digit from only w columns; modulo p, the residue of that sum
     leading:n   | the task on the first n columns, counted from the top digit of the longer operand
-    folded:n    | the task on operands whose blocks of n digits are summed up: columns n apart count alike,
-                | and with n = 1 digits alone count, not their places
+    folded:n    | the task on operands whose blocks of n digits are added up: columns n apart count the same,
+                | and with n = 1 the positions of digits do not matter
     """
 
     kind: str
@@ -80,14 +80,14 @@ class Hypothesis:
         return task(a // dropped, b // dropped)
 
     def check(self, task: Task) -> None:
-        """Refuse a task this hypothesis says nothing about."""
+        """Raise an InputError where the hypothesis is not defined for the task."""
         if self.kind == "windowed" and not task.op.has_carries:
-            raise InputError(f"{self} is defined for sums alone, not for {task}")
+            raise InputError(f"{self} is defined only for sums, not for {task}")
         if self.kind == "local" and not task.plain_sum:
             raise InputError(f"{self} is defined for sums without a modulus, not for {task}")
 
     def is_counted(self, task: Task) -> bool:
-        """Whether theory has its exact accuracy; a candidate that no rule predicts has none."""
+        """Whether its exact accuracy can be counted; that of a candidate that no rule predicts cannot."""
         if self.kind == "truncated":
             return task.op.theory is not None
         return self.kind in ("truth", "local") or (self.kind == "windowed" and task.modulus is None)
@@ -123,11 +123,11 @@ def windowed_sum(a: int, b: int, window: int, base: int) -> int:
 
 
 Digit = int | None
-"""None where the layout has no digit: above an operand's own, above the fixed width, below the lowest."""
+"""None where the layout has no digit: above an operand, above the fixed width, or below the lowest digit."""
 
 
 class View(NamedTuple):
-    """The column below, the digit written there, and the own column."""
+    """What the local rule reads: the column below, the digit written there, and the current column."""
 
     a_below: Digit
     b_below: Digit
@@ -137,7 +137,7 @@ class View(NamedTuple):
 
 
 def next_digit(view: View, base: int) -> int:
-    """The local rule. What is absent counts as zero.
+    """The next digit by the local rule. Absent digits count as zero.
 
     >>> next_digit(View(8, 5, 3, 9, 0), 10), next_digit(View(8, 5, 4, 9, 0), 10)  # 13 > 3, 13 > 4: a carry
     (0, 0)

@@ -1,4 +1,4 @@
-"""The interface between theory and an operation: what each file of `lengthwise.operations` states and counts."""
+"""The interface between theory and an operation, which each file of `lengthwise.operations` implements."""
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
@@ -12,7 +12,7 @@ Matrix = list[list[Fraction | None]]
 
 class OperationTheory(ABC):
     in_paper: ClassVar[bool] = False
-    """Whether the paper's theorems cover it. What is derived for other operations is within no theorem."""
+    """Whether the paper's theorems cover it. Results for other operations count as outside the theorems."""
 
     relative: ClassVar[str] = ""
     """Why nothing is predicted with relative positions, for operations that the paper does not cover."""
@@ -22,20 +22,20 @@ class OperationTheory(ABC):
 
     @abstractmethod
     def argument(self, task: Task, length: int) -> str:
-        """What proves that a model with absolute positions, trained on operands of up to `length` digits, computes
-        on the last `length` digits alone: a theorem's name."""
+        """The theorem that a model with absolute positions, trained on operands of up to `length` digits, uses
+        only the last `length` digits."""
 
     @abstractmethod
     def count_truncated(self, task: Task, size: int, rows: range, columns: range) -> int:
-        """How many pairs (a, b) of a rectangle `truncated:size` answers right. An interval that is not below
-        base^size has multiples of that as its bounds (`residues.cut`)."""
+        """The number of pairs (a, b) of a rectangle that `truncated:size` answers right. The bounds of an interval
+        are multiples of base^size unless it lies below base^size (`residues.cut`)."""
 
     def count_steps(self, task: Task, size: int) -> int:
-        """About how many steps of array arithmetic that takes on one domain."""
+        """Roughly the number of array operations of `count_truncated` on one domain."""
         return 1
 
     def last_digits_decide(self, task: Task, length: int) -> bool:
-        """Whether answers follow from the last `length` digits of the operands, however long these are."""
+        """Whether answers depend only on the last `length` digits of the operands, however long they are."""
         return False
 
     def dependence(self, task: Task, length: int, window: int | None) -> Matrix | None:
@@ -44,10 +44,10 @@ class OperationTheory(ABC):
 
 
 def theory_of(task: Task) -> OperationTheory | None:
-    """None where nothing is derived for the task's operation."""
+    """The theory of the task's operation; None if it has none."""
     return task.op.theory
 
 
 def modulus_divides(task: Task, length: int) -> bool:
-    """Whether the modulus divides base^length: a sum or a product then depends on the last digits alone."""
+    """Whether the modulus divides base^length: a sum or product then depends only on the last digits."""
     return task.modulus is not None and pow(task.base, length, task.modulus) == 0

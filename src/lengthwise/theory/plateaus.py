@@ -53,10 +53,10 @@ class Plateau:
 
 
 def plateaus(task: Task, domain: Domain) -> list[Plateau]:
-    """One for each part of an answer that can be known without the rest, from the lowest accuracy to the highest.
+    """One plateau for each part of the answer that can be known without the rest, sorted by accuracy.
 
-    These are the answer modulo each proper divisor of p, and what the last k digits of the operands tell, for
-    each k below the length of the domain.
+    These are the answer modulo each proper divisor of p, and what follows from the last k digits of the operands,
+    for each k below the length of the domain.
     """
     _check(task, domain)
     found = [Plateau("nothing", knowing_operands(task, domain, 0))]
@@ -81,7 +81,7 @@ def _check(task: Task, domain: Domain) -> None:
 
 
 def _steps(task: Task, domain: Domain) -> int:
-    """How many counts of products `knowing_operands` adds up, for all numbers of digits."""
+    """The number of counts that `knowing_operands` adds up, over all numbers of digits."""
     rectangles = sum(len(part.rectangles) for part in domain.parts)
     classes = [(open_modulus(task, k), task.base**k) for k in range(1, domain.length)]
     return rectangles * sum(min(modulus, unit) * modulus**2 for modulus, unit in classes)
@@ -107,7 +107,7 @@ def knowing_operands(task: Task, domain: Domain, digits: int) -> Fraction:
     Fraction(83, 132)
     """
     slices, denominator = _slices(domain, digits)
-    # Low parts that are equal modulo this leave the same to be guessed: in a sum all do.
+    # Low parts that are equal modulo this leave the same answers to guess; in a sum all low parts do.
     modulus = 1 if task.op.has_carries else open_modulus(task, digits)
     sizes, right = _class_sizes(slices, modulus), 0
     for a_class, b_classes, tables in _outcomes(task, slices, digits):
@@ -118,10 +118,10 @@ def knowing_operands(task: Task, domain: Domain, digits: int) -> Fraction:
 
 
 class _Slice(NamedTuple):
-    """A rectangle of operand pairs, cut at a column: low parts that are seen, high parts that are not.
+    """A rectangle of operand pairs, cut at a column into low parts that are known and high parts that are not.
 
-    Each operand is either cut below its top digit, so that every low part occurs with every high part; or it
-    is seen whole, and its high part is 0.
+    Each operand is either cut below its top digit, so that every low part occurs with every high part, or it is
+    known completely and its high part is 0.
     """
 
     a_low: range
@@ -129,11 +129,11 @@ class _Slice(NamedTuple):
     a_high: range
     b_high: range
     weight: int
-    """The chance of each pair, times the common denominator."""
+    """The probability of each pair times the common denominator."""
 
 
 def _slices(domain: Domain, digits: int) -> tuple[list[_Slice], int]:
-    """What the last digits of both operands show of a domain, and the common denominator of all chances."""
+    """The domain cut at the last digits of both operands, and the common denominator of all probabilities."""
     unit = domain.base**digits
     chances = [weight / part.size for weight, part in zip(domain.weights, domain.parts, strict=True)]
     denominator = lcm(*(chance.denominator for chance in chances))
@@ -165,8 +165,8 @@ def _pieces(intervals: Sequence[range]) -> list[range]:
 
 
 Outcomes = Iterator[tuple[int, Sequence[int], list[Counts]]]
-"""The class of a's low part, some classes of b's, and for each slice a table: by the class of b's low part, what
-all pairs of high parts that lead to an answer weigh."""
+"""The class of a's low part, some classes of b's, and for each slice a table with the total weight of all pairs of
+high parts by the class of b's low part and the answer."""
 
 
 def _outcomes(task: Task, slices: Sequence[_Slice], digits: int) -> Outcomes:
@@ -175,8 +175,8 @@ def _outcomes(task: Task, slices: Sequence[_Slice], digits: int) -> Outcomes:
         return
     highs = [(one.a_high, negated(one.b_high)) for one in slices]
     if task.modulus is None:
-        # How many pairs have a sum grows with the sum by one, stands still, and falls by one: over all slices the
-        # best guess is a corner of one of them.
+        # The number of pairs by sum rises by one, stays constant, and falls by one: over all slices the best guess
+        # is a corner of one of them.
         sums = sorted({x - y for a, b in highs for x in (a.start, a.stop - 1) for y in (b.start, b.stop - 1)})
         counts = [[count_difference(a, b, total) for total in sums] for a, b in highs]
     else:
@@ -210,8 +210,8 @@ def _products(task: Task, slices: Sequence[_Slice], digits: int) -> Outcomes:
 
 
 def _count_pairs(c: Counts, places: Counts, one: _Slice, integers: Any) -> Counts:
-    """By b0 and c. A high part of every residue occurs equally often, and some residues once more. The small
-    numbers of the matrices are exact as floats; what they are multiplied with may be of any size."""
+    """Counts by b0 and c. Each residue of a high part occurs equally often, some once more. The matrices hold
+    small numbers that floats represent exactly; their factors are integers of any size."""
     q = len(c)
     a, b = Residues.of(one.a_high, q), Residues.of(one.b_high, q)
     b_rest = np.zeros((len(places), q))

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_DOMAINS = 100
-"""As many that take `MOST_STEPS` each make a prediction of half an hour at worst."""
+"""This many test domains with `MOST_STEPS` each take half an hour at worst."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """Another function that a model may compute instead, under a premise of its own."""
+    """Another function that a model may compute, and the premise under which it does."""
 
     hypothesis: Hypothesis
     premise: str
@@ -78,7 +78,7 @@ class Predictions(Shown):
     layout: str
     rows: tuple[Prediction, ...]
     plateaus: tuple[Plateau, ...] | None = None
-    """None unless asked for."""
+    """None unless requested."""
 
     def case(self, test: Domain) -> Case:
         return Case(self.task, self.train, test, self.encoding, self.layout)
@@ -117,11 +117,10 @@ def predict(
     plateaus: bool = False,
     watch: Callable[[int, int], object] = lambda done, rows: None,
 ) -> Predictions:
-    """Predict each test domain. Without `test`: lengths 1 to five above the trained ones.
+    """Predict each test domain; without `test`, lengths from 1 to five above training.
 
-    `hypothesis` asks for another function than the rule's, such as the paper's own `windowed:n`. `plateaus`
-    adds the accuracies on the training domain at which training may stand still. `watch` is told how many rows
-    are done, and of how many.
+    `hypothesis` replaces the rule's function, for example by `windowed:4`. `plateaus` adds the accuracies on the
+    training domain at which training may stall. `watch` is called with the number of rows done and their total.
     """
     task = Task.parse(task, base) if isinstance(task, str) else task
     train = Domain.parse(train, task.base) if isinstance(train, str) else train
@@ -140,7 +139,7 @@ def predict(
 
 
 def _check_steps(task: Task, train: Domain, domains: Sequence[Domain], asked: Hypothesis | None) -> None:
-    """Refuse what would take hours: products modulo p, on many lengths."""
+    """Refuse predictions that would take hours: products modulo p on many lengths."""
     size = train.length if asked is None else asked.size
     if size is None:
         return
@@ -155,7 +154,7 @@ def _check_steps(task: Task, train: Domain, domains: Sequence[Domain], asked: Hy
 
 
 def predict_case(case: Case, asked: Hypothesis | None = None) -> Prediction:
-    """What the rules say, or, where a hypothesis is asked for, how often that one is right."""
+    """The prediction of the rules, or for the hypothesis `asked`."""
     rule = find_rule(case) if asked is None else _rule_that_says(asked, case)
     hypothesis, exact = rule.hypothesis(case), None
     if hypothesis is not None and within_reach(case.task, hypothesis):
@@ -177,10 +176,10 @@ def predict_case(case: Case, asked: Hypothesis | None = None) -> Prediction:
 
 
 def _rule_that_says(asked: Hypothesis, case: Case) -> Rule:
-    """A rule for a hypothesis that was asked for: within no theorem, with Table 1's mark unchanged."""
+    """A rule for a requested hypothesis: outside the theorems, with Table 1's mark unchanged."""
     return Rule(
         applies=lambda c: True,
-        why=lambda c: f"{asked} was asked for",
+        why=lambda c: f"{asked} was requested",
         hypothesis=lambda c: asked,
         generalizes=find_rule(case).generalizes,
     )

@@ -1,4 +1,4 @@
-r"""How often residues occur: in intervals, in their sums, and in products of truncated operands.
+r"""Counts of residues in intervals, in their sums, and in products of truncated operands.
 
 *Products.* Write a = A N + a0 and b = B N + b0 with N = base^n. The truncated product a0 b0 has the residue of
 a b modulo p exactly if
@@ -10,11 +10,12 @@ of the operands. For one (u, x), with d = gcd(u, q), m = q / d, u = d u', e = d 
 
     a0 must be a multiple e j,   and then   b0 = -s j - x N  (mod m)   with   s = z / u'  (mod m).
 
-The residues of an interval occur equally often, but for a few. With all x together, the count is a sum over the
-divisors of q, so only pairs of the few are left. Not too many are counted one by one: how many j have their b0
-below N is a difference of two sums of floors, which Euclid's algorithm gives. Many share slopes: the multiples
--s j mod m of one slope are listed once, and every y = z mod m, from which x N follows, reads off how many fall in
-its window: q^2 steps in all. docs/theory.md derives this, and the limit for long operands.
+All residues of an interval occur equally often, except for a few that occur once more. Over all x together the
+count is a sum over the divisors of q, so only pairs of these few are left. A small number of pairs is counted one
+by one: how many j have their b0 below N is a difference of two sums of floors, by Euclid's algorithm. Among many
+pairs, several share a slope s: the multiples -s j mod m are listed once per slope, and each y = z mod m, from
+which x N follows, looks up how many fall in its window, in q^2 steps in all. docs/theory.md derives this, and the
+limit for long operands.
 """
 
 from dataclasses import dataclass
@@ -30,13 +31,13 @@ from lengthwise.arithmetic import Task
 Integers = npt.NDArray[np.int64]
 
 _CHUNK = 1 << 20  # table entries held at once
-_PAIR_STEPS = 20  # what a pair takes by itself, in entries of the table
+_PAIR_STEPS = 20  # cost of counting one pair, in table entries
 
 
 @dataclass(frozen=True, slots=True)
 class Residues:
-    """Residues of the integers of an interval: each occurs `often` times, and `extra` of them, cyclically
-    from `start` on, once more.
+    """Residues of the integers of an interval: each occurs `often` times, and the `extra` residues from `start`
+    on, cyclically, once more.
 
     >>> Residues.of(range(3, 10), 5)
     Residues(modulus=5, often=1, start=3, extra=2)
@@ -65,7 +66,7 @@ class Residues:
         return counts
 
     def around_even(self) -> tuple[int, int, Integers]:
-        """(often, sign, few): each residue occurs `often` times, and few, at most half of them, `sign` times more.
+        """(often, sign, few): each residue occurs `often` times, those in `few` (at most half) `sign` times more.
 
         >>> Residues.of(range(3, 12), 5).around_even()
         (2, -1, array([2]))
@@ -77,7 +78,7 @@ class Residues:
 
 
 def count_cancelling(left: range, right: range, modulus: int) -> int:
-    """How many pairs of the two intervals sum to a multiple of the modulus, in constant time.
+    """The number of pairs of the two intervals that sum to a multiple of the modulus, in constant time.
 
     >>> count_cancelling(range(1, 10), range(1, 10), 7)
     11
@@ -95,7 +96,7 @@ def negated(interval: range) -> range:
 
 
 def count_difference(left: range, right: range, difference: int) -> int:
-    """How many pairs of the two intervals have this difference, left - right.
+    """The number of pairs of the two intervals with this difference, left - right.
 
     >>> count_difference(range(3), range(5), 1)  # 1 - 0, 2 - 1
     2
@@ -104,9 +105,9 @@ def count_difference(left: range, right: range, difference: int) -> int:
 
 
 def count_differences(left: range, right: range, residue: int, modulus: int, *, positive: bool = False) -> int:
-    """How many pairs of the two intervals have a difference, left - right, of this residue.
+    """The number of pairs of the two intervals whose difference, left - right, has this residue.
 
-    How many pairs have a difference is a trapezoid over the differences: a sum of ramps.
+    The number of pairs by difference is a trapezoid, a sum of ramps.
 
     >>> count_differences(range(10), range(10), 2, 3, positive=True)  # 2, 5 and 8, of 8, 5 and 2 pairs
     15
@@ -129,8 +130,8 @@ def len_big(interval: range) -> int:
 
 
 def cut(interval: range, unit: int) -> tuple[range, range]:
-    """The low parts, below the unit, and the high parts of an interval's numbers: every pair of them occurs once.
-    The bounds of an interval that is not below the unit are multiples of it.
+    """The low parts (below the unit) and high parts of an interval's numbers: every pair of them occurs once. The
+    bounds of the interval must be multiples of the unit, unless it lies below the unit.
 
     >>> cut(range(200, 1000), 100), cut(range(20, 50), 100)
     ((range(0, 100), range(2, 10)), (range(20, 50), range(0, 1)))
@@ -141,7 +142,7 @@ def cut(interval: range, unit: int) -> tuple[range, range]:
 
 
 def open_modulus(task: Task, digits: int) -> int:
-    """q = p / gcd(p, base^n): what is left of the modulus once the last n digits have decided their part.
+    """q = p / gcd(p, base^n): the part of the modulus that the last n digits do not decide.
 
     >>> open_modulus(Task.parse("mul%150"), 4), open_modulus(Task.parse("mul%101"), 4)
     (3, 101)
@@ -160,7 +161,7 @@ def divisors(number: int) -> list[int]:
 
 
 def count_agreeing(high_a: range, high_b: range, low_count: int, modulus: int) -> int:
-    """Pairs with high parts in the two intervals whose truncated product has the right residue.
+    """The number of pairs with high parts in the two intervals whose truncated product has the right residue.
 
     `low_count` is N = base^n, `modulus` is q = p / gcd(p, N).
 
@@ -179,7 +180,7 @@ def count_agreeing(high_a: range, high_b: range, low_count: int, modulus: int) -
 
 
 def count_vanishing(left: range, right: range, modulus: int) -> int:
-    """Pairs of the two intervals whose product is divisible by the modulus.
+    """The number of pairs of the two intervals whose product is divisible by the modulus.
 
     >>> count_vanishing(range(1, 10), range(10, 100), 6)
     315
@@ -191,7 +192,7 @@ def count_vanishing(left: range, right: range, modulus: int) -> int:
 
 
 def _common_divisors(interval: range, modulus: int) -> dict[int, int]:
-    """How many numbers have each divisor of the modulus as their greatest common divisor with it."""
+    """By divisor of the modulus, how many numbers have it as their greatest common divisor with the modulus."""
     found: dict[int, int] = {}
     for d in reversed(divisors(modulus)):
         found[d] = _multiples(interval, d) - sum(count for e, count in found.items() if e % d == 0)
@@ -203,9 +204,9 @@ def _multiples(interval: range, of: int) -> int:
 
 
 def long_operand_limit(base: int, digits: int, modulus: int) -> Fraction:
-    """The accuracy of `truncated:digits` on mul%modulus as the operands grow without end.
+    """The limit of the accuracy of `truncated:digits` on mul%modulus for long operands.
 
-    A closed form over divisors where q is coprime to the base, the finite sum over residues elsewhere.
+    A closed form over divisors if q is coprime to the base, otherwise the finite sum over residues.
 
     >>> long_operand_limit(10, 4, 101)
     Fraction(1020099, 102010000)
@@ -222,7 +223,7 @@ def long_operand_limit(base: int, digits: int, modulus: int) -> Fraction:
 
 def _count_with_all(residues: Integers, low_count: int, q: int) -> int:
     """The count for these u with every x: x (a0 + u N) = -u b0 (mod q) has g solutions x, or none, where g is the
-    greatest common divisor of a0 + u N and q. It is the same for these x with every u."""
+    greatest common divisor of a0 + u N and q. By symmetry, it is also the count for these x with every u."""
     periods, rest = divmod(low_count, q)
     start, common = residues * (low_count % q) % q, np.gcd(np.arange(q), q)
     total = 0
@@ -243,7 +244,7 @@ def _count_pairs(u: Integers, x: Integers, low_count: int, q: int) -> int:
 
 
 def _count_each(u: Integers, x: Integers, low_count: int, q: int, *, d: int, e: int) -> int:
-    """One by one, of these u and x those with gcd(u, q) = d and gcd(x, d) = d / e."""
+    """The count, one by one, for those u and x with gcd(u, q) = d and gcd(x, d) = d / e."""
     u, x, m = u[np.gcd(u, q) == d] // d, x[np.gcd(x, d) == d // e], q // d
     z = x // (d // e)
     inverse = np.array([pow(int(v), -1, m) for v in u], dtype=np.int64)[:, None]
@@ -287,9 +288,9 @@ def _count_by_slope(u: Integers, x: Integers, low_count: int, q: int, *, d: int,
     z = z[(np.gcd(z, e) == 1) & np.isin(d // e * z, x)]
     row_weight, column_weight = np.isin(d * units, u).astype(np.int64), np.bincount(z % m, minlength=m)
     shift = np.arange(m, dtype=np.int64) * ((d // e) * low_count % m) % m  # x N mod m, by y
-    multiples = -(-low_count // e)  # how many a0 = e j there are
+    multiples = -(-low_count // e)  # the number of a0 = e j
     (periods, steps), (often, width) = divmod(multiples, m), divmod(low_count, m)
-    # Counts may exceed 64 bits for long operands, so sums are taken of their small parts.
+    # Counts may exceed 64 bits for long operands, so only their small parts are summed as arrays.
     total = int(row_weight.sum()) * int(column_weight.sum()) * multiples * often
     rows = max(1, _CHUNK // m)
     for first in range(0, m, rows):
@@ -303,7 +304,7 @@ def _count_by_slope(u: Integers, x: Integers, low_count: int, q: int, *, d: int,
 
 
 def _full_period(slope: Integers, start: Integers, width: int, m: int) -> Integers:
-    """How many of the first m multiples of a slope fall in the `width` residues from `start` on."""
+    """How many of the first m multiples of a slope are among the `width` residues from `start` on."""
     period = np.gcd(slope, m)
     return period * (-(-(start + width) // period) + (-start // period))
 

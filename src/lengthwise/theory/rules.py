@@ -1,4 +1,4 @@
-"""The paper's theorems as a table of rules, its Table 1, and the accuracies that it states itself.
+"""The paper's theorems as a table of rules, its Table 1, and the accuracies that the paper states.
 
 Xu, Zhao, Zhang, Yang: "Principled Understanding of Generalization for Generative Transformer Models in
 Arithmetic Reasoning Tasks", ACL 2025.
@@ -23,7 +23,7 @@ from lengthwise.theory.residues import open_modulus
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question to the table: this task, trained there with these positions, tested here."""
+    """A question to the rules: a task, its training and test domain, positional encoding and layout."""
 
     task: Task
     train: Domain
@@ -33,7 +33,7 @@ class Case:
 
     @classmethod
     def beyond(cls, task: Task, train: Domain, encoding: str, layout: str) -> Self:
-        """What a model does with operands of one digit more than the longest it was trained on."""
+        """The case of operands one digit longer than the longest in training."""
         return cls(task, train, Domain.parse(f"D{train.length + 1}", task.base), encoding, layout)
 
     @property
@@ -54,17 +54,18 @@ class Case:
 
     @property
     def positions_are_told_apart(self) -> bool:
-        """Each digit has its own place and parameters: what was not seen there in training was not learned."""
+        """Each digit has its own position, so that a digit never seen there in training was not learned."""
         return self.family == ABSOLUTE and layout_facts(self.layout).fixed_width
 
     @property
     def meets_assumption(self) -> bool:
-        """The theorems train on all of D_n; other parts of that length show less of position n."""
+        """Whether the training domain contains all of D_n, as the theorems assume; other parts of that length show
+        fewer digits at position n."""
         return any(part.length == self.n and part.lowest_leads == (0, 0) for part in self.train.parts)
 
     @property
     def theory(self) -> OperationTheory:
-        """What is known of the operation; the first rule leaves out those of which nothing is."""
+        """The operation's theory. The first rule handles operations that have none."""
         assert self.task.op.theory is not None
         return self.task.op.theory
 
@@ -78,7 +79,7 @@ class Case:
 
     @property
     def digits_stand_alike(self) -> bool:
-        """Digit i of a, b and c are in the same relation for every i: the premise of relative positions."""
+        """Digit i of a, b and c have the same relative positions for every i, as Theorem 3 assumes."""
         return encoding_facts(self.encoding).couples_digits or layout_facts(self.layout).digits_aligned
 
 
@@ -86,7 +87,7 @@ class Case:
 class Rule:
     """A row of the table: where it applies, what the model computes there, and why.
 
-    Theory is silent where `hypothesis` gives none.
+    There is no prediction where `hypothesis` returns None.
     """
 
     applies: Callable[[Case], bool]
@@ -211,8 +212,8 @@ RULES: tuple[Rule, ...] = (
         applies=lambda c: True,
         generalizes=False,
         why=lambda c: (
-            f"{c.task} is not the same at every position, so relative positions do not help upward; "
-            "the theorems do not say which function is learned"
+            f"{c.task} is not computed in the same way at every position, so relative positions do not help on "
+            "longer operands; the theorems do not say which function is learned"
         ),
     ),
 )
@@ -249,8 +250,8 @@ def generalization_mark(task: Task, encoding: str, digits: int) -> bool | None:
 
 
 def stated_accuracy(case: Case) -> Fraction | None:
-    """The accuracy that the paper's statements give on the test domain: an approximation, kept beside the exact
-    one. None where it gives no formula."""
+    """The accuracy on the test domain by the paper's own formulas, an approximation of the exact one. None where
+    the paper has no formula."""
     task, test = case.task, case.test
     theory = theory_of(task)
     if theory is None or not theory.in_paper or not case.meets_assumption:
@@ -262,14 +263,14 @@ def stated_accuracy(case: Case) -> Fraction | None:
     if not task.op.has_carries:
         return None
     if task.modulus is None:
-        # Each point above n is wrong, so only a mixture's share up to n is right.
+        # Every longer sum is wrong, so only a mixture's share up to n is right.
         return Fraction(sum(w for w, part in zip(test.weights, test.parts, strict=True) if part.length <= case.n))
     both_long = str(test) == f"B{test.length}"
     return modular_addition_accuracy(task, case.n, test.length) if both_long else None
 
 
 def modular_addition_accuracy(task: Task, digits: int, test_digits: int) -> Fraction:
-    """Theorem 5 (3): 1 / p' on both-operands-long domains at or above a threshold length, else 0.
+    """Theorem 5 (3): 1 / p' where both operands have at least a threshold length, else 0.
 
     >>> [modular_addition_accuracy(Task.parse("add%151"), 4, m) for m in (5, 6)]
     [Fraction(0, 1), Fraction(1, 151)]
@@ -283,9 +284,9 @@ def modular_addition_accuracy(task: Task, digits: int, test_digits: int) -> Frac
 
 
 def window_bound(base: int, digits: int) -> Fraction:
-    """Theorem 3's bound on failing upward with relative positions, 1 / base^(n-1).
+    """Theorem 3's bound on the error on longer operands with relative positions, 1 / base^(n-1).
 
-    It is the chance that one given position sees n-1 columns below it that all hand a carry on. A sum of m
-    digits has many such positions, so the chance that some position fails may exceed it.
+    It is the chance that the n-1 columns below a given position all pass a carry on. A sum of m digits has many
+    such positions, so the chance that some position is wrong may exceed it.
     """
     return Fraction(1, base ** (digits - 1))

@@ -1,14 +1,15 @@
-"""Problems by their longest carry chain: a column that makes a carry, and those above that pass it on.
+"""Problems by the length of their longest carry chain: a column that makes a carry, and those above that pass it
+on.
 
 >>> from lengthwise.tokens.digits import from_ints
 >>> a, b = from_ints([999, 95, 12], 3, 10), from_ints([1, 87, 34], 3, 10)
 >>> longest_chain(a, b, 10).tolist()
 [3, 1, 0]
 
-A column stops (digits sum to at most base-2), makes (at least base) or passes on (base-1) a carry. Read from
-the top down, a random pair of digits per column is a Markov chain: `pending` counts the passing columns right
-above, and a making column closes a chain of pending+1. Counting, with exact integers, how many ways the
-columns below can go on turns "uniform over pairs whose longest chain is t" into a walk over columns.
+A column stops a carry (digits sum to at most base-2), makes one (at least base) or passes it on (base-1). Read
+from the top down, a random pair of digits per column is a Markov chain: `pending` counts the passing columns
+directly above, and a column that makes a carry completes a chain of pending+1. With exact counts of how the
+columns below can be filled, "uniform over pairs whose longest chain is t" is a walk over columns.
 
 Shapes: U distinct parts, N longest length, T = N+1 targets; ... the shape of the problems' indices.
 """
@@ -33,14 +34,14 @@ Kinds = list[list[tuple[int, int]]]
 
 
 def longest_chain(a: Tensor, b: Tensor, base: int) -> Tensor:
-    """The length of the longest carry chain of a + b, int32 [...]; 0 where nothing is carried."""
+    """The length of the longest carry chain of a + b, int32 [...]; 0 without a carry."""
     stops, makes = last_stops(a + b, base)
     columns = torch.arange(a.shape[-1], dtype=torch.int32, device=a.device)
     return ((columns - stops + 1) * makes).amax(-1)
 
 
 class Chains:
-    """Draws a target uniformly over the chain lengths that occur in a part, then uniformly a pair with it."""
+    """Draws a chain length uniformly over those that occur in a part, then a pair uniformly over those with it."""
 
     def __init__(self, parts: Sequence[Part], device: torch.device | str) -> None:
         base, longest = parts[0].base, max(part.length for part in parts)
@@ -48,7 +49,7 @@ class Chains:
             raise InputError(f"length {longest} is too long for sampling chains (up to {LONGEST})")
         for part in parts:
             if part.exact is not None:
-                raise InputError(f"sampling chains does not go with {part}; try D{part.length} or B{part.length}")
+                raise InputError(f"sampling chains cannot draw from {part}; try D{part.length} or B{part.length}")
         ways = Ways(base, longest)
         kinds = [by_carry(part.lead_pairs, base) for part in parts]
         free = free_columns(base)
@@ -88,14 +89,15 @@ class Chains:
 
 
 class Ways:
-    """How many ways there are to fill columns with digits, in exact integers."""
+    """The number of ways to fill columns with digits, as exact integers."""
 
     def __init__(self, base: int, longest: int) -> None:
         self.longest = longest
         self.at_most = [_fillings(base, target, longest) for target in range(longest + 1)]
 
     def exactly(self, target: int, hit: bool, columns: int, pending: int) -> int:
-        """Fillings of some columns with the longest chain at target, which `hit` says was met above them."""
+        """The number of fillings of some columns whose longest chain is the target; `hit` says that the columns
+        above already have it."""
         ways = self.at_most[target][columns][pending]
         if hit or target == 0:
             return ways
@@ -104,7 +106,7 @@ class Ways:
     def thresholds(
         self, kinds: Kinds, target: int, hit: bool, columns: int, pending: int
     ) -> tuple[int, int] | None:
-        """Where the draw for a column, with some below it, changes from stop to make and to pass on.
+        """The draws at which a column, with some below it, changes from stop to make and from make to pass on.
 
         None if no pair has the target as its longest chain.
         """
@@ -117,7 +119,7 @@ class Ways:
 
 
 def _fillings(base: int, target: int, longest: int) -> list[list[int]]:
-    """[columns][pending]: fillings without a chain over the target; pending is counted up to the target."""
+    """[columns][pending]: fillings without a chain longer than the target; pending is counted up to the target."""
     stop = make = base * (base - 1) // 2
     rows = [[1] * (target + 1)]
     for _ in range(longest):
@@ -129,7 +131,7 @@ def _fillings(base: int, target: int, longest: int) -> list[list[int]]:
 
 
 def _walk_thresholds(ways: Ways, kinds: Kinds) -> Tensor:
-    """[target, column, hit, pending, 2]; a column's number is how many lie below it."""
+    """[target, column, hit, pending, 2], where a column's number is the number of columns below it."""
     n = ways.longest
     table = torch.zeros(n + 1, n - 1, 2, n + 1, 2, dtype=torch.int64)
     for target, column, hit in product(range(n + 1), range(n - 1), range(2)):
@@ -150,6 +152,6 @@ def _kind(draws: Tensor, thresholds: Tensor) -> Tensor:
 
 
 def _step(kind: Tensor, pending: Tensor, hit: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """The state below a column of some kind."""
+    """The state (pending, hit) after a column of some kind."""
     hits = (kind == MAKE) & (pending + 1 == target)
     return torch.where(kind == PASS, torch.minimum(pending + 1, target), 0), hit | hits.long()

@@ -1,4 +1,4 @@
-"""Where problems come from and how wide their numbers are written."""
+"""Config of the training data: how problems are drawn, and how wide numbers are written."""
 
 from typing import Annotated, Literal, NamedTuple, Self
 
@@ -16,7 +16,7 @@ class SparseDigits(NamedTuple):
     share: float
     """The probability that a free digit of the first problem is set to zero."""
     problems: int
-    """Over this many problems that probability falls linearly to 0."""
+    """Number of problems over which that probability falls linearly to 0."""
     leads: bool = False
     """Whether the top digit of the shorter operand may be set to zero too."""
 
@@ -25,59 +25,58 @@ Sampling = Literal["uniform", "paper", "balanced", "chains"]
 
 
 def check_sampling(sampling: Sampling, task: Task) -> None:
-    """Refuse what has no meaning for a task."""
+    """Raise an InputError where the sampling is not defined for the task."""
     if sampling == "chains" and task.operation != "add":
         raise InputError(f"sampling chains requires an addition, which has carry chains, not {task}")
 
 
 class DataConfig(Config):
     sampling: Sampling = "uniform"
-    """How problems are drawn: uniform over pairs; paper: a coin decides which operand has the full length;
-    balanced: uniform over pairs of operand lengths; chains: uniform over the length of the longest carry
+    """How problems are drawn. uniform: uniform over pairs; paper: a coin decides which operand has the full
+    length; balanced: uniform over pairs of operand lengths; chains: uniform over the length of the longest carry
     chain."""
 
     sparse: Annotated[float, Field(ge=0, lt=1)] = 0.8
-    """Curriculum of sparse digits: the probability with which each digit of a training problem, but for the top
-    digits, is set to zero at the start. It falls linearly to 0; no problem leaves the training domain. A fixed set
-    of samples, and sampling by carry chains, are not affected."""
+    """Curriculum of sparse digits: probability that a digit of a training problem, except the top digits, is set
+    to zero at the start of training. It falls linearly to 0; no problem leaves the training domain. It has no
+    effect with --data.samples or with sampling chains."""
 
     sparse_problems: Count = 2_000_000
-    """Training problems over which that probability falls to 0."""
+    """Number of training problems over which that probability falls to 0."""
 
     sparse_leads: bool = False
-    """Set the top digit of the shorter operand to zero too. Models then do worse on shorter operands
+    """Also set the top digit of the shorter operand to zero. Models then do worse on shorter operands
     (docs/protocol.md)."""
 
     samples: Count | None = None
-    """Take a fixed set of this many distinct problems, train on nine tenths and hold out the rest; by default
-    every problem is fresh."""
+    """Use a fixed set of this many distinct problems: train on nine tenths, hold out the rest. By default every
+    problem is new."""
 
     operand_width: Annotated[int, Field(ge=1, le=MAX_LENGTH)] | None = None
-    """Digits an operand is padded to; by default the longest length trained or tested."""
+    """Number of digits that operands are padded to; by default the longest length trained or tested."""
 
     answer_width: Annotated[int, Field(ge=1, le=2 * MAX_LENGTH)] | None = None
-    """Digits an answer is padded to; by default what the longest answer needs."""
+    """Number of digits that answers are padded to; by default that of the longest answer."""
 
     packing: Literal["lines", "concatenated"] = "lines"
-    """What a training row holds: one problem, padded to the longest, or problems one after another without
-    padding, the last one cut where the row ends. Evaluation always has one problem per row."""
+    """Content of a training row. lines: one problem, padded to the longest; concatenated: problems one after
+    another without padding, the last one cut off where the row ends. Evaluation always has one problem per row."""
 
     offsets: bool = True
-    # Its flag is --data.no-offsets, which the words are for.
-    """Number every training problem as evaluation does, instead of from a random position on (encodings abacus and
+    # The command line has --data.no-offsets, which this text describes.
+    """Number the positions of training problems as in evaluation, without a random offset (encodings abacus and
     coupled)."""
 
     own_offset_range: bool = False
-    """Draw each problem's offset from all with which that problem fits the table, as position coupling was
-    published, instead of those with which the longest one of training does. Requires packing lines, as offsets
-    otherwise run in a circle."""
+    """Draw each problem's offset from all that fit this problem into the position table, as published for position
+    coupling, instead of those that fit the longest training problem. Requires packing lines."""
 
     row_tokens: Count | None = None
-    """Tokens of a row where problems are concatenated; by default four times the longest problem's."""
+    """Tokens per row with packing concatenated; by default four times the longest problem."""
 
     @property
     def sparse_digits(self) -> SparseDigits | None:
-        """None where problems are given, or chosen by their carries, which zeros would change."""
+        """The curriculum; None for a fixed set of problems, and for sampling chains, as zeros change carries."""
         applies = self.sparse and self.samples is None and self.sampling != "chains"
         return SparseDigits(self.sparse, self.sparse_problems, self.sparse_leads) if applies else None
 

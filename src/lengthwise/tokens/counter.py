@@ -1,4 +1,4 @@
-"""Random numbers by counting: draw j of problem k is a hash of (key, k, j), the same bits on every device.
+"""Counter-based random numbers: draw j of problem k is a hash of (key, k, j), the same bits on every device.
 
 >>> draws = Draws(derive(seed=0, stream="data"), torch.arange(3))
 >>> below(draws(0), 10).tolist()
@@ -22,12 +22,12 @@ FRACTION_BITS = 48
 FRACTION_END = 2**FRACTION_BITS
 
 DRAWS_PER_PROBLEM = 2**15
-"""Two for each column of operands of 10,000 digits, and a few more."""
+"""Enough for two draws per column of operands of 10,000 digits, and a few more."""
 
 
 def derive(seed: int, stream: str) -> int:
-    """The 63-bit key of one of a run's random streams: the head of SHA-256("lengthwise/{stream}/{seed}")."""
-    assert stream in STREAMS, f"{stream!r} is no stream of {STREAMS}"
+    """The 63-bit key of one of a run's random streams: the first bits of SHA-256("lengthwise/{stream}/{seed}")."""
+    assert stream in STREAMS, f"{stream!r} is not one of {STREAMS}"
     head = hashlib.sha256(f"lengthwise/{stream}/{seed}".encode()).digest()[:8]
     return int.from_bytes(head, "big") >> 1
 
@@ -49,20 +49,20 @@ class Draws:
 
 
 def below(draws: Tensor, end: int | Tensor) -> Tensor:
-    """Uniform over 0 .. end-1 for end up to 2^15; no value is off by more than 2^-48."""
+    """Uniform over 0 .. end-1 for end up to 2^15; each probability is exact to 2^-48."""
     return draws * end >> FRACTION_BITS
 
 
 def digit_group(base: int) -> int:
-    """How many digits one draw yields, such that no group is likelier than another by over 1 in 10^5."""
+    """The number of digits that one draw gives, such that their probabilities differ by at most 1 in 10^5."""
     return digit_count(FRACTION_END // 100_000, base) - 1
 
 
 def digits_of(draws: Tensor, base: int) -> Tensor:
     """The leading digits of the fractions, int8 [..., digit_group(base)].
 
-    Digit j of a fraction f is the whole part of base * (f * base^j modulo 1). The product may overflow, as
-    the bits kept are the lowest 48.
+    Digit j of a fraction f is the integer part of base * (f * base^j modulo 1). The product may overflow, as only
+    its lowest 48 bits are used.
     """
     powers = base ** torch.arange(digit_group(base), device=draws.device)
     shifted = draws.unsqueeze(-1) * powers
@@ -81,7 +81,7 @@ def hashed(key: int | Tensor, counters: Tensor) -> Tensor:
 
 
 def _shift_right(z: Tensor, count: int) -> Tensor:
-    """With zeros entering; int64's own shift repeats the sign."""
+    """A logical shift, which fills with zeros; the shift of int64 repeats the sign."""
     return (z >> count) & (2 ** (64 - count) - 1)
 
 

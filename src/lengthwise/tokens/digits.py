@@ -1,4 +1,4 @@
-"""Batched long arithmetic on numbers of any length, without a step that waits for the device.
+"""Batched arithmetic on numbers of any length, without synchronizing the device.
 
 >>> a, b = from_ints([95, 7], 3, base=10), from_ints([87, 5], 3, base=10)
 >>> a.tolist()
@@ -6,7 +6,7 @@
 >>> to_ints(add(a, b, 10), 10), to_ints(multiply(a, b, 10), 10)
 ([182, 12], [8265, 35])
 
-`Answers` are those of a stack of members, each with its own task:
+`Answers` computes those of a stack of members, each with its own task:
 
 >>> answers = Answers([Task.parse("add"), Task.parse("mul%7")], answer_width=3)
 >>> a, b = from_ints([12], 2, 10), from_ints([34], 2, 10)
@@ -29,14 +29,14 @@ from lengthwise.arithmetic import Task, digit_count
 from lengthwise.errors import InputError
 
 MAX_MODULUS = 2**31
-"""Powers are products of two residues, and a residue sums up n of them: both stay far below 2^63."""
+"""A power is a product of two residues, and a residue is a sum of n powers: both stay far below 2^63."""
 
 DIRECT_WIDTH = 48
-"""Up to this many digits a sum of shifted rows is faster than a Fourier transform (measured on one core)."""
+"""Up to this many digits, adding shifted rows is faster than a Fourier transform (measured on one core)."""
 
 
 def from_ints(values: Sequence[int], width: int, base: int) -> Tensor:
-    """Natural numbers as digits [len(values), width]."""
+    """Non-negative integers as digits [len(values), width]."""
     end = base**width
     for value in values:
         if not 0 <= value < end:
@@ -144,7 +144,7 @@ def fold(digits: Tensor, length: int, base: int) -> Tensor:
 
 
 def windowed_add(a: Tensor, b: Tensor, window: int, base: int) -> Tensor:
-    """The sum [..., n+1] whose digit i sees columns i-window+1 to i alone, with no carry entering them.
+    """The sum [..., n+1] whose digit i is computed from columns i-window+1 to i only, with no carry entering them.
 
     >>> a, b = from_ints([95], 2, 10), from_ints([87], 2, 10)
     >>> [to_ints(windowed_add(a, b, w, 10), 10) for w in (1, 2, 3)]
@@ -159,10 +159,10 @@ def windowed_add(a: Tensor, b: Tensor, window: int, base: int) -> Tensor:
 
 
 def last_stops(sums: Tensor, base: int) -> tuple[Tensor, Tensor]:
-    """For each column, the nearest one at or below it that passes no carry on, and whether it makes one.
+    """For each column, the nearest column at or below it that does not pass a carry on, and whether it makes one.
 
-    A column passes a carry on if its digits sum to base-1, makes one if they sum to base or more. The first
-    result, int32, is -1 where every column passes on.
+    A column passes a carry on if its digits sum to base-1, and makes one if they sum to base or more. The first
+    result, int32, is -1 where every column passes it on.
     """
     columns = _columns_of(sums)
     marked = torch.where(sums == base - 1, -1, 2 * columns + (sums >= base))
@@ -171,7 +171,7 @@ def last_stops(sums: Tensor, base: int) -> tuple[Tensor, Tensor]:
 
 
 def digit_lengths(digits: Tensor) -> Tensor:
-    """How many digits numbers [..., n] have without the zeros above: int64 [...]; zero has one."""
+    """The number of digits of numbers [..., n] without leading zeros: int64 [...]; zero has one."""
     columns = torch.arange(1, digits.shape[-1] + 1, device=digits.device)
     return (columns * (digits != 0)).amax(-1).clamp(min=1)
 
@@ -187,28 +187,28 @@ def split(values: Tensor, base: int, width: int) -> Tensor:
 
 
 def operate(task: Task, a: Tensor, b: Tensor) -> Tensor:
-    """The operation of a task, without its modulus, on digits: by its own form, or through integers."""
+    """A task's operation, without the modulus, on digits: by its own method, or else through integers."""
     digits = task.op.digits(a, b, task.base)
     if digits is not None:
         return digits
     if a.is_cuda:
-        raise InputError(f"operation {task.operation!r} has no form on digits, which a GPU requires; try a CPU")
+        raise InputError(f"operation {task.operation!r} has no method for digits, which a GPU requires; try a CPU")
     pairs = zip(to_ints(a, task.base), to_ints(b, task.base), strict=True)
     width = task.op.answer_digits(a.shape[-1], b.shape[-1])
     return from_ints([task.op.compute(*pair) for pair in pairs], width, task.base).view(*a.shape[:-1], width)
 
 
 class Answers:
-    """Called with operands [M, B, n], gives answers [M, B, A], zeros above.
+    """Called with operands [M, B, n], gives answers [M, B, A], padded with zeros.
 
-    Where one operand is short, answers may be narrower than those of any two operands of n digits.
+    If one operand is short, A may be smaller than for two operands of n digits.
     """
 
     def __init__(self, tasks: Sequence[Task], answer_width: int) -> None:
         assert len({task.base for task in tasks}) == 1
         self.answer_width = answer_width
         self.groups = [(task, len(list(members))) for task, members in groupby(tasks)]
-        """Neighbours that have the same task are answered together."""
+        """Neighbouring members with the same task, which are answered together."""
         for task, _ in self.groups:
             if task.modulus is not None:
                 assert digit_count(check_modulus(task.modulus) - 1, task.base) <= answer_width
@@ -222,7 +222,7 @@ class Answers:
         values = operate(task, a, b)
         if task.modulus is not None:
             return modulo(values, task.modulus, task.base, self.answer_width)
-        # A look at numbers on a GPU would wait for it.
+        # Checking values on a GPU would wait for it.
         if values.shape[-1] > self.answer_width and not values.is_cuda:
             fits = not values[..., self.answer_width :].any()
             assert fits, f"answers do not fit into {self.answer_width} digits"
@@ -270,7 +270,7 @@ def _powers(modulus: Tensor, base: int, count: int) -> Tensor:
 
 
 def _places(base: int, width: int, device: torch.device) -> Tensor:
-    """base^0 .. base^(width-1), held at the largest power that fits into int64 minus its top bit."""
+    """base^0 .. base^(width-1), clamped at the largest power that fits into 62 bits."""
     return base ** torch.arange(width, device=device).clamp(max=_chunk_digits(base))
 
 
@@ -279,7 +279,7 @@ def _columns_of(digits: Tensor) -> Tensor:
 
 
 def _chunk_digits(base: int) -> int:
-    """How many digits surely fit into 62 bits."""
+    """The number of digits that always fit into 62 bits."""
     return digit_count(2**62 - 1, base) - 1
 
 
@@ -292,5 +292,5 @@ def _chunks(value: int, size: int, count: int) -> list[int]:
 
 
 def _shown(value: int) -> str:
-    """Python refuses to print very long integers, and nobody reads them."""
+    """A number for messages; Python refuses to print very long ones."""
     return str(value) if abs(value) < 10**40 else f"a number of {value.bit_length()} bits"

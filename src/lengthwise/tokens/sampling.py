@@ -1,4 +1,4 @@
-"""Problem k of a stream is a function of (seed, k) alone: on CPU and GPU, for every batch size and stack.
+"""Sampling of problems. Problem k depends only on (seed, k): on CPU and GPU, for every batch size and stack.
 
 >>> from lengthwise.tokens.digits import to_ints
 >>> sampler = Sampler([Stream(seed=0, domain=Domain.parse("D4"))], width=5, side="train")
@@ -6,10 +6,10 @@
 >>> a.shape, to_ints(a, 10), to_ints(b, 10)
 (torch.Size([1, 3, 5]), [722, 7342, 1126], [8196, 6052, 4131])
 
-A problem is drawn in three steps: a part of the mixture by its weight, its top digits, and free digits below.
-There is no rejection, so nothing waits for the device. Sparse digits, a curriculum, set some of them to zero.
+A problem is drawn in three steps: a part of the mixture by its weight, the top digits, and the free digits below.
+There is no rejection, so nothing waits for the device. The curriculum of sparse digits sets some digits to zero.
 
-Small domains are taken whole, and a run may have a fixed set of distinct problems:
+Small domains are enumerated, and a run may have a fixed set of distinct problems:
 
 >>> a, b = enumerate_pairs(Part("D", 2))
 >>> len(a), to_ints(a[:3], 10), to_ints(b[:3], 10)
@@ -54,29 +54,29 @@ SIDES = ("train", "test", None)
 PART, LEAD, OTHER_LEAD, SHAPE, RESERVE, DIGITS = range(6)
 
 TEST_SHARE = 10
-"""One problem in ten of a fixed set is for testing: the paper's split."""
+"""One problem in ten of a fixed set is held out for testing, as in the paper."""
 
-# Draws that no sampler takes.
+# Draws that no sampler uses.
 _ROW, _ORDER = DRAWS_PER_PROBLEM - 1, DRAWS_PER_PROBLEM - 2
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A random sequence of problems: the domain that they come from, and the seed."""
+    """A random sequence of problems: its domain and seed."""
 
     seed: int
     domain: Domain
 
 
 SHARE_BITS = 30
-"""The share of digits set to zero is counted in units of 2^-30, so that its product with a problem's index stays
-within int64."""
+"""The probability of setting a digit to zero is an integer in units of 2^-30, so that its product with a problem's
+index fits into int64."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartRows:
-    """What sampling knows of a part, one int64 entry per problem (or, in the table, per distinct part).
-    Lengths and lowest leads are [2, ...]: those of a and of b."""
+    """The facts of parts that sampling needs, one int64 entry per problem (or, in the table, per distinct part).
+    Lengths and lowest leads are [2, ...], for a and b."""
 
     lengths: Tensor
     lowest_leads: Tensor
@@ -92,22 +92,24 @@ class Sampler:
     """Called with problem indices [B] or [M, B] (int64), gives operands a, b: int8 [M, B, W].
 
     Modes:
-    - `uniform`: every pair of a part alike.
+    - `uniform`: uniform over the pairs of a part.
     - `paper`: in a part D_n a fair coin chooses the operand that has n digits; the other is uniform below
       base^n. Other parts, and D_1, are uniform.
-    - `balanced`: in a part D_n every pair of operand lengths with maximum n alike. Where the parts of the
-      domain have equal shares, these are shares of the pairs of lengths, so that D_n gets 2n-1 of them:
-      D1..N is then uniform over all N^2 pairs of lengths. Other parts are uniform.
-    - `chains`: every length of the longest carry chain that occurs in the part alike, up to 100 digits; not of
-      parts such as 40x2.
+    - `balanced`: in a part D_n uniform over the pairs of operand lengths with maximum n. If the parts of the
+    domain
+      have equal weights, each gets a weight proportional to its number of pairs of lengths, 2n-1 for D_n, so that
+      D1..N is uniform over all N^2 pairs of lengths. Other parts are uniform.
+    - `chains`: uniform over the lengths of the longest carry chain that occur in the part, up to 100 digits; not
+      for parts such as 40x2.
 
-    With `sparse`, training starts on problems with many zeros: each digit below the top place of a part is zero
-    with a probability that falls to 0. With `leads` also the top digit of the shorter operand of D_n, or, where
-    both are as long, of one of them; those of B_n, D_n[lead>=..] and nxm stay, so that no pair leaves its part.
+    With `sparse`, training starts on problems with many zeros: each digit below the top position of a part is zero
+    with a probability that falls to 0. With `leads` so is the top digit of the shorter operand of D_n, or, if both
+    have n digits, of one of them; the top digits of B_n, D_n[lead>=..] and nxm are kept, so that no pair leaves
+    its part.
 
-    Sides: `train` never meets a reserved pair, `test` meets no other (see reserve.py), None has no rule. The
-    sides replace low digits of a: `uniform` stays exactly uniform over its side, but in `balanced` and
-    `chains` a replacement can change the pair's lengths or chain, so evaluate these with side None.
+    Sides: `train` draws no reserved pair, `test` only reserved ones (see reserve.py), None both. A side replaces
+    low digits of a: `uniform` stays exactly uniform over its side, but in `balanced` and `chains` a replacement
+    can change the pair's lengths or chain, so evaluate these with side None.
     """
 
     def __init__(
@@ -129,10 +131,10 @@ class Sampler:
         self.table = _part_table(parts, device)
         ends = [[int(end * FRACTION_END) for end in accumulate(part_shares(d, mode))] for d in domains]
         self.thresholds, _ = padded_rows(ends, FRACTION_END, device)
-        """[M, P]: the draw below which a part, or one before it, is chosen."""
+        """[M, P]: cumulative weights of the parts, as draws."""
         number = {part: i for i, part in enumerate(parts)}
         self.numbers, _ = padded_rows([[number[part] for part in d.parts] for d in domains], 0, device)
-        """[M, P]: where a member's parts stand in the table of distinct parts."""
+        """[M, P]: the rows of a member's parts in the table of distinct parts."""
         self.keys = _keys(members, stream, device)
         self.sparse, self.sparse_keys = sparse, _keys(members, "sparse digits", device)
         self.chains = Chains(parts, device) if mode == "chains" else None
@@ -156,7 +158,7 @@ class Sampler:
         return a, b
 
     def _zeros(self, indices: Tensor, part: PartRows, lengths: Tensor, leads: Tensor) -> Tensor:
-        """Which digits [2, M, B, W] the curriculum sets to zero; no pair leaves its part by that."""
+        """Which digits [2, M, B, W] the curriculum sets to zero, such that no pair leaves its part."""
         assert self.sparse is not None
         draws = Draws(self.sparse_keys, indices.expand(len(self.sparse_keys), -1))
         chosen = draws.several(1, 2 * self.width).unflatten(0, (2, self.width)).movedim(1, -1)
@@ -171,15 +173,16 @@ class Sampler:
 
 
 def _zero_share(sparse: SparseDigits, indices: Tensor) -> Tensor:
-    """The chance that a free digit of problem k is set to zero, in units of 2^-SHARE_BITS: falls linearly to 0."""
+    """The probability that a free digit of problem k is set to zero, in units of 2^-SHARE_BITS."""
     left = (sparse.problems - indices).clamp(min=0)
     return int(sparse.share * 2**SHARE_BITS) * left // sparse.problems
 
 
 def _lead_may_be_zero(part: PartRows, lengths: Tensor, leads: Tensor, coin: Tensor) -> Tensor:
-    """[2, M, B]: whether a top digit is free to be zero.
+    """[2, M, B]: whether a top digit may be set to zero.
 
-    In a part D_n the operand of n digits keeps its own; where both have n digits, a coin says which one.
+    In a part D_n the operand of n digits keeps its top digit; if both have n digits, a coin chooses which one
+    does.
     """
     full = (lengths == part.lengths) & (leads > 0)
     a_keeps = full[0] & (~full[1] | (coin == 0))
@@ -211,7 +214,7 @@ def _balanced(part: PartRows, draws: Draws, base: int) -> tuple[Tensor, Tensor]:
 
 
 def _leads(draws: Draws, lowest: Tensor, base: int) -> Tensor:
-    """Top digits [2, M, B] of two operands, each uniform from its lowest one on."""
+    """Top digits [2, M, B] of two operands, uniform from the lowest allowed one."""
     return lowest + below(draws.several(LEAD, 2), base - lowest)
 
 
@@ -226,7 +229,7 @@ MODES = (*SHAPES, "chains")
 
 
 def _fill(draws: Draws, lengths: Tensor, leads: Tensor, base: int, width: int) -> Tensor:
-    """Operands [2, M, B, W]: free digits, the lead on top, zeros above; a column takes the same draws at every
+    """Operands [2, M, B, W]: free digits, the lead on top, zeros above. A column uses the same draws at every
     width."""
     groups = -(-width // digit_group(base))
     fractions = draws.several(DIGITS, 2 * groups).unflatten(0, (groups, 2)).movedim(0, -1)
@@ -250,7 +253,7 @@ def _keys(members: Sequence[Stream], stream: str, device: torch.device | str) ->
 
 
 def part_shares(domain: Domain, mode: str) -> tuple[Fraction, ...]:
-    """How often each part of a mixture is drawn from."""
+    """The share of problems drawn from each part of a mixture."""
     if mode != "balanced" or len(set(domain.weights)) > 1:
         return domain.weights
     pairs = [2 * part.length - 1 if part.skips_zero_lead else 1 for part in domain.parts]
@@ -272,9 +275,9 @@ def _check(domains: Sequence[Domain], width: int, mode: str, side: str | None) -
 
 
 def enumerate_pairs(part: Part, limit: int = WHOLE_LIMIT) -> tuple[Tensor, Tensor]:
-    """All pairs of a part, int8 [size, length], ordered by their top digits, then a's and b's lower ones."""
+    """All pairs of a part, int8 [size, length], ordered by top digits, then by the lower digits of a and b."""
     if part.size > limit:
-        raise InputError(f"{part} has {part.size} pairs, too many to take it whole (up to {limit})")
+        raise InputError(f"{part} has {part.size} pairs, too many to enumerate (up to {limit})")
     a_free, b_free = (length - 1 for length in part.lengths)
     index = torch.arange(part.size)
     lower = split(index.unsqueeze(-1), part.base, a_free + b_free)
@@ -286,9 +289,9 @@ def enumerate_pairs(part: Part, limit: int = WHOLE_LIMIT) -> tuple[Tensor, Tenso
 class FixedSet:
     """Distinct problems of a domain, none reserved, split nine to one into `train` and `test`, each (a, b).
 
-    A part gives its share of the size, or all it has where that is less; `counts` says how many of its
-    problems are for training and for testing. A part of up to four times the size is enumerated, shuffled and
-    cut, whatever the mode; of a larger one the first distinct problems of its stream are taken.
+    A part contributes its share of the size, or all its pairs if it has fewer; `counts` has the numbers of its
+    problems for training and for testing. A part of up to four times the size is enumerated, shuffled and cut in
+    every mode; from a larger one the first distinct problems of its stream are taken.
     """
 
     def __init__(
@@ -320,7 +323,7 @@ class FixedSet:
 
 
 def _shares(domain: Domain, size: int) -> list[int]:
-    """The size cut by the weights; what rounding leaves over goes to the largest remainders."""
+    """The size divided by the weights; what rounding leaves goes to the largest remainders."""
     exact = [weight * size for weight in domain.weights]
     counts = [int(share) for share in exact]
     by_remainder = sorted(range(len(exact)), key=lambda i: counts[i] - exact[i])
@@ -330,7 +333,7 @@ def _shares(domain: Domain, size: int) -> list[int]:
 
 
 def _shuffled(part: Part, width: int, key: int) -> Tensor:
-    """All rows of a part that are not reserved."""
+    """All rows of a part that are not reserved, shuffled."""
     a, b = (resize(digits, width) for digits in enumerate_pairs(part, limit=part.size))
     rows = torch.cat([a, b], -1)
     if reserves(part):
@@ -348,7 +351,7 @@ def _first_new(known: Tensor, count: int, sampler: Sampler, start: int) -> Tenso
 
 
 def _new(known: Tensor, rows: Tensor) -> Tensor:
-    """The rows, in order and once each, that are not known."""
+    """The distinct rows that are not among the known ones, in order."""
     together = torch.cat([known, rows]).numpy()
     keys = np.ascontiguousarray(together).view(f"V{together.shape[1]}").reshape(-1)
     first = np.sort(np.unique(keys, return_index=True)[1])

@@ -1,4 +1,4 @@
-// A problem and a model's answer to it, in columns, beside the truth and what theory predicts.
+// A problem and a model's answer in columns, with the truth and what theory predicts below.
 import { columnsThatFit, drawn, isDense, isLong } from "./blocks.js";
 import { compared, marked, operand, plain } from "./digits.js";
 import { $, h } from "./dom.js";
@@ -8,9 +8,9 @@ let shown = null;
 new ResizeObserver(() => shown?.refit()).observe($("#answer"));
 $("#answer").addEventListener("keydown", (event) => shown?.move(event));
 
-// The problem in columns, with the answer growing in it.
+// The problem in columns, to which the answer is added digit by digit.
 export class AnswerSheet {
-  // `pointedAt` is told which token of the answer someone points at.
+  // `pointedAt` is called with the index of the answer token that the user points at.
   constructor(question, model, pointedAt) {
     this.model = model;
     this.pointedAt = pointedAt;
@@ -18,12 +18,12 @@ export class AnswerSheet {
     this.b = clean(question.b);
     this.tokens = [];
     this.buttons = new Map();
-    // The answer's digits, the most significant first, and zeros that may only fill up its width.
+    // The answer's digits, the most significant first, and leading zeros that may be padding.
     this.digits = [];
     this.zeros = [];
     for (const name of ["verdict", "count", "note"]) $(`#answer-${name}`).textContent = "";
     shown = this;
-    progress("The model is being loaded…");
+    progress("Loading the model…");
     this.draw();
   }
 
@@ -58,7 +58,7 @@ export class AnswerSheet {
     return this.theoryInWords() ? rows.slice(0, 1) : rows;
   }
 
-  // Where digits are many, a row that says nothing new would only take up room.
+  // For long answers, a sentence replaces the row of theory where it would repeat the truth or be empty.
   theoryInWords() {
     const { truth, predicted } = this.problem;
     if (!isDense(truth.length)) return "";
@@ -85,8 +85,8 @@ export class AnswerSheet {
     if (!this.problem) return "";
     const order = this.problem.last_digit_first
       ? "The model writes the last digit first."
-      : "The model writes the first digit first.";
-    const hint = "Point at a digit, or use the arrow keys, to see where it comes from.";
+      : "The model writes the highest digit first.";
+    const hint = "Point at a digit of the answer, or use the arrow keys, to see where it comes from.";
     return `${this.theoryInWords()}${order} The bar under a digit is its probability. ${hint}`;
   }
 
@@ -97,7 +97,7 @@ export class AnswerSheet {
     this.draw();
   }
 
-  // Until its turn.
+  // While other questions are answered first.
   wait({ position, seconds }) {
     const before = position === 1 ? "1 question is" : `${position} questions are`;
     progress(`${before} before this one: about ${Math.ceil(seconds)} s`);
@@ -126,7 +126,7 @@ export class AnswerSheet {
     this.put(button);
   }
 
-  // Where the last digit comes first, a zero above the truth's digits waits for a digit above it.
+  // Where the last digit comes first, a zero beyond the truth's length is shown only once a digit follows it.
   put(button) {
     const { last_digit_first: isReversed, truth } = this.problem;
     if (isReversed && button.firstChild.data === "0" && this.digits.length >= truth.length)
@@ -139,7 +139,7 @@ export class AnswerSheet {
     this.zeros.splice(0).forEach((button) => this.place(button));
   }
 
-  // In its block; all is drawn anew only where there is none for it yet.
+  // Adds a digit to its block; everything is redrawn only where there is no block for it yet.
   place(button) {
     const { last_digit_first: isReversed, truth } = this.problem;
     const column = isReversed ? this.digits.length : Math.max(0, truth.length - 1 - this.digits.length);
@@ -152,9 +152,9 @@ export class AnswerSheet {
 
   finish(answer) {
     progress();
-    // What is no number is shown as it was written: a zero too many may be why.
+    // A malformed answer is shown as it was written: an extra zero may be the reason.
     if (answer.malformed) this.putZeros();
-    // Until now its length was not known.
+    // The columns are known only now that the answer is complete.
     if (!this.problem.last_digit_first) this.draw();
     const text = this.digits.map((button) => button.firstChild.data).join("");
     const differing = compared(text, this.problem.truth).slice(-text.length);
@@ -170,7 +170,7 @@ export class AnswerSheet {
     }
   }
 
-  // The digits are one stop of the Tab key; arrow keys go from one to the next.
+  // The Tab key stops once for all digits; arrow keys move between them.
   move(event) {
     const at = this.digits.indexOf(event.target),
       line = this.isLong ? this.fit.block : this.digits.length;
@@ -180,7 +180,7 @@ export class AnswerSheet {
     this.digits[Math.max(0, Math.min(this.digits.length - 1, at + steps[event.key]))].focus();
   }
 
-  // The token of the digit beside another one, to its left (-1) or right (1); undefined at the end.
+  // The token of the digit to the left (-1) or right (1) of another; undefined at the end.
   beside(index, step) {
     const button = this.digits[this.digits.indexOf(this.buttons.get(index)) + step];
     return [...this.buttons].find(([, other]) => other === button)?.[0];
@@ -193,7 +193,7 @@ export class AnswerSheet {
   }
 }
 
-// What the model is doing, and how much of it is done; nothing where it is done.
+// Shows what the model is doing and how far it is; hides the line where nothing is being done.
 function progress(doing = "", written = 0, digits = 0) {
   const place = $("#answer-progress"),
     [words, count] = place.querySelectorAll("span"),

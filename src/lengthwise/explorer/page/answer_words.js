@@ -1,4 +1,4 @@
-// An answer judged in words.
+// Whether an answer is right, and as theory predicted, in words.
 import { compared } from "./digits.js";
 
 const NAMES = ["ones", "tens", "hundreds", "thousands"];
@@ -14,7 +14,7 @@ export function verdict(answer) {
     : "✗ Wrong, and not as theory predicted.";
 }
 
-// How much of an answer is right, where that cannot be seen at a glance.
+// How many digits of a long answer are right; empty where it is short enough to see.
 export function digitsRight(text, truth) {
   const places = compared(text, truth).reverse();
   if (places.length < COUNTED_FROM) return "";

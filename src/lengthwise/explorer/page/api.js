@@ -1,4 +1,4 @@
-// Asking the server. A refusal says why, and which field is to blame.
+// Requests to the server. A refused request says why and which field caused it.
 
 export class Refused extends Error {
   constructor(message, field) {

@@ -1,4 +1,4 @@
-// The page's three parts, each at an address of its own: #predict, #ask, #runs, with their state behind a ?.
+// The page's three parts, each with its own address: #predict, #ask, #runs, followed by ? and their state.
 import { $ } from "./dom.js";
 
 // A part is fetched when it is first shown.
@@ -27,6 +27,6 @@ async function go(hash) {
   if (shown === chosen) part.enter(new URLSearchParams(query));
 }
 
-// The event's own address: a part that has just been entered may have written over the page's meanwhile.
+// The event's address, not the page's: a part that was just entered may have changed that already.
 window.addEventListener("hashchange", (event) => go(new URL(event.newURL).hash));
 go(location.hash);

@@ -4,8 +4,9 @@ import { AnswerSheet } from "./answer_sheet.js";
 import { $, h } from "./dom.js";
 import { clearErrors, setValues, showError, values } from "./fields.js";
 import { Inside } from "./inside.js";
+import { positions } from "./run_names.js";
 
-// Milliseconds: of a digit, of a whole answer at most, and between pictures.
+// Milliseconds: per digit, at most for a whole answer, and per frame.
 const BEAT = 90;
 const WHOLE = 4000;
 const FRAME = 16;
@@ -49,14 +50,14 @@ export async function enter(state) {
   else random();
 }
 
-// A model that cannot be asked; no answer of another stands beside that.
+// Says why a model cannot be asked, and hides the answer of the model before.
 function refuse(message) {
   current.abort();
   $("#ask-results").hidden = true;
   showError(form, "model", message);
 }
 
-// On a narrow screen the answer stands below the form.
+// On a narrow screen the answer is below the form: scroll to it.
 function reveal() {
   const card = $("#answer-card");
   if (card.getBoundingClientRect().top > innerHeight - 160) card.scrollIntoView();
@@ -76,12 +77,12 @@ function list() {
           { value: model.name },
           model.error
             ? `${model.name} (cannot be read)`
-            : `${model.name}: ${model.task}, trained on ${model.train}, ${model.encoding}`,
+            : `${model.name}: ${model.task}, trained on ${model.train}, ${positions(model.encoding)}`,
         ),
       );
   const groups = [
-    ["come with lengthwise", options(true)],
-    ["your runs", options(false)],
+    ["models that come with lengthwise", options(true)],
+    ["your own runs", options(false)],
   ].filter(([, some]) => some.length);
   form.elements.model.replaceChildren(...groups.map(([label, some]) => h("optgroup", { label }, some)));
 }
@@ -111,7 +112,7 @@ function training({ trained_lengths: lengths }) {
   return a === b ? numbers : `${numbers} and numbers of ${b}`;
 }
 
-// Somewhat longer than trained; where one operand is always short, the other alone.
+// Draws operands two digits longer than in training; where one is always short in training, it stays short.
 function random() {
   const model = models.get(form.elements.model.value);
   if (!model) return refuse("Choose a model.");
@@ -125,7 +126,7 @@ function random() {
   ask();
 }
 
-// What can be said without asking the server is said at once.
+// Checks a number without asking the server.
 function complaint(text, model) {
   const digits = text.replace(/\s/g, "").toLowerCase();
   if (!digits) return "type a number here";
@@ -173,8 +174,8 @@ async function ask() {
   }
 }
 
-// Between digits, so that one sees them come; where they are many, several come at once, and what is longer than
-// the truth comes as fast as it is written: some answers do not end.
+// Waits between digits, so that they appear one by one. Long answers show several at once; digits beyond the truth's
+// length appear at once, as some answers do not end.
 function pause(written, digits) {
   const atOnce = Math.ceil((FRAME * digits) / WHOLE);
   if (written >= digits || written % atOnce || matchMedia("(prefers-reduced-motion: reduce)").matches) return;

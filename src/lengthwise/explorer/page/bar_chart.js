@@ -1,4 +1,4 @@
-// Predicted accuracy by length: a bar each, the paper's approximation as a diamond, the exact fraction for whoever points.
+// Predicted accuracy by length: bars, the paper's approximation as diamonds, and the exact fraction when pointed at.
 import { h, s } from "./dom.js";
 import { decade, oneIn, scale, scaleChoice } from "./error_scale.js";
 
@@ -25,7 +25,7 @@ export function barChart({ rows, trained_length: trained, functions }) {
   return h("div", {}, scaleChoice(draw), place, legend(rows), readout, table(rows, functions));
 }
 
-// How high a bar stands, from 0 to 1, what is written above it, and the marks of the axis as [height, text].
+// A scale: the height of a bar from 0 to 1, the text above it, and the ticks of the axis as [height, text].
 function rightScale() {
   return {
     title: "right answers (%)",
@@ -38,10 +38,10 @@ function rightScale() {
 
 function wrongScale(rows) {
   const paperErrors = (row) => Math.max(0, 1 - row.paper_percent / 100);
-  // What lies below is nothing but rounding.
+  // Errors below 1e-13 are rounding errors.
   const seen = rows.flatMap((row) => [row.errors ?? 0, row.paper_percent === null ? 0 : paperErrors(row)]);
   const fewest = Math.min(0.01, ...seen.filter((errors) => errors > 1e-13));
-  // Somewhat below the fewest errors, so that these still have a bar; none at all have no bar.
+  // Below the fewest errors, so that these still have a bar; only zero errors have none.
   const lowest = Math.floor(Math.log10(fewest) - 0.3);
   const height = (errors) => Math.max(0, 1 - Math.log10(Math.max(errors, 10 ** lowest)) / lowest);
   const every = Math.ceil(-lowest / 6);
@@ -127,8 +127,8 @@ function column(row, tick, x, step, y, bars) {
   return group;
 }
 
-// What is written above a bar, in two lines where it is too wide for one; nothing where that does not help. Where the
-// paper's mark sits in its place it stands above that.
+// The text above a bar, on two lines where it is too wide for one, or none where it still does not fit. It is moved
+// above the paper's mark where the two would overlap.
 function value(text, step, x, top, mark) {
   const fits = (line) => step >= LETTER * line.length;
   const lines = fits(text) ? [text] : text.split(/(?<=in) /);
@@ -140,7 +140,7 @@ function value(text, step, x, top, mark) {
   );
 }
 
-// Lengths say more than the names of domains, where all are of one kind.
+// Ticks and axis title: lengths where all domains are of one kind, else the names of the domains.
 function names(rows) {
   const kinds = new Set(rows.map((row) => row.domain.match(/^([DB])\d+$/)?.[1]));
   const [kind] = kinds;
@@ -183,7 +183,7 @@ function legend(rows) {
   const items = [
     key(
       s("rect", { class: "bar", x: 1, y: 1, width: 12, height: 12, rx: 3 }),
-      "predicted accuracy, exactly",
+      "exact predicted accuracy",
     ),
   ];
   if (rows.some((row) => row.paper_percent !== null))
@@ -204,9 +204,15 @@ function table(rows, functions) {
       h("td", {}, row.paper_percent === null ? "–" : String(Number(row.paper_percent.toPrecision(6)))),
       h("td", {}, row.measured ?? "–"),
     );
-  const head = ["test on", "computes", "predicted accuracy %", "wrong", "exactly", "paper says %", "measured"].map((text) =>
-    h("th", { scope: "col" }, text),
-  );
+  const head = [
+    "tested on",
+    "function",
+    "predicted accuracy %",
+    "wrong answers",
+    "as a fraction",
+    "paper’s approximation %",
+    "trained models",
+  ].map((text) => h("th", { scope: "col" }, text));
   return h(
     "details",
     { class: "as-table" },

@@ -1,17 +1,17 @@
-// A sum in columns; a long one is broken into blocks of as many columns as fit, the most significant block first.
+// A problem in columns. A long one is split into blocks as wide as the page, the most significant block first.
 import { plain, row, sum } from "./digits.js";
 import { $, h } from "./dom.js";
 
-// A row is { label, sign, long, cells, spoken, kind }: `long` is its label in blocks; else `label`, and `sign` is
-// a cell before the others.
+// A row is { label, sign, long, cells, spoken, kind }. In blocks its label is `long`; in one table it is `label`, and
+// `sign` is a cell before the others.
 
-// From so many digits on, small ones in tens.
+// Numbers of at least this many digits are written smaller and in groups of ten.
 const DENSE = 81;
 export const isDense = (digits) => digits >= DENSE;
 const longest = (rows) => Math.max(...rows.map(({ cells }) => cells.length));
 const kindOf = (rows) => (isDense(longest(rows)) ? "long dense" : "long");
 
-// How many columns stand in an element beside the labels, in one table and in blocks.
+// The number of columns that fit beside the labels, in one table and in blocks.
 export function columnsThatFit(place, rows) {
   const count = (kind, label) => {
     const probe = sum([rows.map((r) => row(r[label], plain("0".repeat(11))))], kind);
@@ -35,12 +35,12 @@ export function drawn(rows, fit) {
   if (!isLong(rows, fit))
     return sum([rows.map((r) => row(r.label, content(r, [...(r.sign ?? []), ...r.cells]), r.spoken, r.kind))]);
   const count = Math.ceil(longest(rows) / fit.block);
-  // The last block is full, so that a digit's block is known before those above it are written.
+  // The last block is full, so that a digit's block is known before higher digits are written.
   const blocks = Array.from({ length: count }, (_, k) => rows.map((r) => cut(r, (count - 1 - k) * fit.block, fit.block)));
   return sum(blocks, kindOf(rows));
 }
 
-// The part of a row that stands above its last `from` columns.
+// The `columns` cells of a row that come before its last `from` ones.
 function cut(r, from, columns) {
   const end = Math.max(0, r.cells.length - from);
   const some = r.cells.slice(Math.max(0, end - columns), end);

@@ -1,11 +1,11 @@
-// Curves of chosen runs: right answers on each domain while they train, and the loss.
+// Curves of the chosen runs over training: accuracy on each test domain, and the loss.
 import { h, percent } from "./dom.js";
 import { oneIn, scale, scaleChoice } from "./error_scale.js";
 import { lineChart, look, swatch } from "./line_chart.js";
 import { domains, exact, losses } from "./run_data.js";
 import { labels } from "./run_names.js";
 
-// The domain to show at first: all of one run; of several, the one that the first was trained on.
+// The domain to show at first: all domains of a single run; for several runs, the first one's training domain.
 export function usualDomain(some) {
   if (some.length === 1) return "";
   const measured = some.map((run) => domains(run.name));
@@ -15,7 +15,7 @@ export function usualDomain(some) {
 
 export const allDomains = (some) => [...new Set(some.flatMap((run) => domains(run.name)))];
 
-// `domain` is empty for all domains of one run.
+// An empty `domain` means all domains of a single run.
 export function accuracyCard(some, domain, choose) {
   const measured = allDomains(some);
   const body = measured.length
@@ -38,7 +38,7 @@ function domainChoice(some, measured, domain, choose) {
   return h("label", { for: "domain" }, "tested on", select);
 }
 
-// Runs that have no curve here, by name.
+// A note that names the runs without a curve on this domain.
 function lacking(some, domain) {
   const names = labels(some);
   const without = domain ? some.filter((run) => !domains(run.name).includes(domain)) : [];

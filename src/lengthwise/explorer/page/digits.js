@@ -1,7 +1,7 @@
 // Sums written in columns, with the digits that differ marked.
 import { h } from "./dom.js";
 
-// The digits of a number, those longer than training marked, or all of one that is shorter.
+// The digits of an operand. Digits beyond the trained length are marked, and all digits of one that is too short.
 export function operand(text, [fewest, most]) {
   const tooShort = text.length < fewest;
   const seenFrom = tooShort ? text.length : text.length - most;
@@ -17,7 +17,7 @@ export function operand(text, [fewest, most]) {
   );
 }
 
-// For each place of an answer beside the truth: its digit, a dot where it has none, and whether it differs.
+// An answer compared with the truth, digit by digit: the digit, a dot where there is none, and whether it differs.
 export function compared(text, truth) {
   const width = Math.max(text.length, truth.length);
   const [own, right] = [text.padStart(width, "\0"), truth.padStart(width, "\0")];

@@ -1,4 +1,4 @@
-// Elements, made in one line each.
+// Helpers that create and find elements.
 
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -22,7 +22,7 @@ function fill(element, attributes, children) {
 
 export const $ = (selector, root = document) => root.querySelector(selector);
 
-// Waits until typing has paused, and forgets what was typed before.
+// Calls an action once typing has paused.
 export function afterPause(action, pause) {
   let timer;
   return (...values) => {

@@ -1,4 +1,4 @@
-// Accuracy seen from its other end: wrong answers on a logarithmic axis, where 99.99 % and 100 % lie far apart.
+// Wrong answers on a logarithmic axis, where 99.99 % and 100 % accuracy are far apart.
 import { h } from "./dom.js";
 
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
@@ -18,7 +18,7 @@ export function oneIn(errors) {
 export const decade = (exponent) =>
   exponent === 0 ? "all" : exponent === -1 ? "1 in 10" : `1 in ${power(-exponent)}`;
 
-// Which of the two a chart shows; all charts follow one choice.
+// Whether charts show right or wrong answers; one choice holds for all charts.
 export const scale = { isLog: false };
 
 export function scaleChoice(changed) {

@@ -1,4 +1,4 @@
-// The worked example of a prediction: a sum in columns, and fields for numbers of one's own.
+// A worked example of a prediction in columns, and fields for your own numbers.
 import { marked, operand, plain, row, sum } from "./digits.js";
 import { h } from "./dom.js";
 
@@ -44,9 +44,9 @@ export function showExample({ example, trained_length: trained, sign, task }) {
 
 function remark(example, longer) {
   const key = longer
-    ? [h("span", { class: "digit unseen" }, "Dotted digits"), " are outside the lengths of training. "]
+    ? [h("span", { class: "digit unseen" }, "Dotted digits"), " are beyond the trained length. "]
     : [];
-  if (example.predicted === null) return [...key, "Theory does not say what the model will answer."];
-  if (example.predicted === example.truth) return [...key, "Here the prediction is the truth."];
+  if (example.predicted === null) return [...key, "Theory makes no prediction here."];
+  if (example.predicted === example.truth) return [...key, "Theory predicts the right answer here."];
   return [...key, h("span", { class: "digit wrong" }, "Underlined digits"), " will be wrong."];
 }

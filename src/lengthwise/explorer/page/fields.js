@@ -1,4 +1,4 @@
-// Forms: what is typed, and complaints where it was typed.
+// Forms: the values typed in, and errors shown at their fields.
 
 export function values(form) {
   return Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, value.trim()]));
@@ -16,7 +16,7 @@ export function clearErrors(form) {
   for (const input of form.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
 }
 
-// Shows a complaint at its field; false where the form has no such field.
+// Shows an error at its field; returns false where the form has no such field.
 export function showError(form, field, message) {
   const place = field && form.querySelector(`[data-error="${CSS.escape(field)}"]`);
   if (!place) return false;

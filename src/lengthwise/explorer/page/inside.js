@@ -18,7 +18,7 @@ export class Inside {
     this.place.replaceChildren(h("p", { class: "note" }, "Ask, then point at a digit of the answer."));
   }
 
-  // `sheet` has the tokens of the answer, and is told which one is looked at.
+  // `sheet` holds the tokens of the answer and marks the selected one.
   async open(question, sheet, signal) {
     const { tokens } = sheet;
     Object.assign(this, { tokens, sheet });
@@ -105,10 +105,10 @@ export class Inside {
       h(
         "p",
         { class: "note" },
-        "The share of replacements of a digit that change this digit of the answer. ",
+        "How often (in %) this digit of the answer changes when that digit is replaced by another. ",
         isShort
-          ? `Above a digit is its place, counted from the right. The other ${rest} digits never changed it.`
-          : "Without a number: it never changes.",
+          ? `Above a digit is its position, counted from the right. The other ${rest} digits never change it.`
+          : "Without a number: never.",
       ),
     ];
   }
@@ -131,7 +131,7 @@ export class Inside {
         { class: "note" },
         isShort
           ? "Tokens with at least 1 % of its attention (averaged over heads), in the order read and written."
-          : "All that the model had read and written before, in that order, with its attention in % (averaged over heads).",
+          : "Every token that the model had read or written before, in that order, with its attention in % (averaged over heads).",
         isWorthTelling(nothing)
           ? ` ${(100 * nothing).toFixed(0)} % of its attention has no effect: it is on the null key (an attention sink), or clipped.`
           : "",
@@ -140,14 +140,14 @@ export class Inside {
     ];
   }
 
-  // What had been read and written before the chosen token, each with its attention.
+  // The tokens before the chosen one, each with its attention weight.
   attended() {
     const { layers, tokens, places, prompt_length: read } = this.attention;
     const weights = new Map(layers[this.layer][this.chosen]);
     return tokens.slice(0, read + this.chosen).map((text, i) => ({
       text: NAMED[text] ?? text,
       share: weights.get(i) ?? 0,
-      name: places[i] ? placeName(...places[i]) : `place ${i + 1}`,
+      name: places[i] ? placeName(...places[i]) : `token ${i + 1}`,
       place: places[i] ? places[i].join(" ") : i < read ? "" : `out ${i - read + 1}`,
     }));
   }
@@ -172,7 +172,7 @@ export class Inside {
 const placeName = (operand, significance) =>
   `digit ${significance} of the ${operand === "a" ? "first" : "second"} number`;
 
-// What is left for the tokens that are not told one by one: with sharp attention hardly any.
+// The attention left for the tokens that are not listed; little where attention is sharp.
 function others(all, nothing) {
   const told = worthTelling(all),
     percent = 100 * (1 - told.reduce((sum, { share }) => sum + share, nothing));

@@ -1,4 +1,4 @@
-// Curves over training steps. Lines differ in colour and in dashes; pointing, or the arrow keys, tell values.
+// Curves over training steps. Lines differ in colour and dashes; pointing or the arrow keys show values.
 import { h, s } from "./dom.js";
 
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#1b95a5", "#7a52c7", "#6b7280"];
@@ -22,7 +22,7 @@ export function swatch(i) {
   );
 }
 
-// lines: [{ label, look, points: [[x, y], ...] }], in steps; title: of the axis; log: a logarithmic one, else percent.
+// lines: [{ label, look, points: [[step, value], ...] }]; title: of the y axis; log: logarithmic, else percent.
 export function lineChart({ label, title, lines, log = false, format }) {
   const readout = h(
     "p",
@@ -78,7 +78,7 @@ function picture(lines, steps, { log, title }, width, at) {
     log && all.length
       ? [Math.floor(Math.log10(Math.min(...all))), Math.ceil(Math.log10(Math.max(...all)))]
       : [0, 1];
-  // Zero stands a decade below all else.
+  // Zero is drawn a decade below the smallest value.
   const hasZero = log && all.length < values.length;
   if (bounds[0] === bounds[1] || hasZero) bounds[0] -= 1;
   const x = (step) => LEFT + (step / last) * (width - LEFT - RIGHT);

@@ -1,4 +1,4 @@
-// Predict: which function a model will learn, why, how often it is right, and an example. All as you type.
+// Predict: which function a model will learn, why, how often it is right, and an example, updated as you type.
 import { getJson } from "./api.js";
 import { barChart } from "./bar_chart.js";
 import { $, afterPause, h, working } from "./dom.js";
@@ -25,7 +25,7 @@ const PAUSE = 120,
   PATIENCE = 250;
 
 const form = $("#predict-form");
-// What installed packages bring joins the choices of the form.
+// Installed packages may add choices to the form.
 const offered = getJson("/api/choices").then(offer, () => {});
 let current = new AbortController();
 let draw = 0;
@@ -63,7 +63,7 @@ export async function enter(state) {
     Object.keys(START).flatMap((key) => (state.has(key) ? [[key, state.get(key)]] : [])),
   );
   if (Object.keys(wanted).length) setValues(form, { ...START, ...wanted });
-  // A choice that is not among those offered.
+  // A link may name a choice that does not exist.
   const unknown = Object.keys(wanted).find((name) => form.elements[name].value !== wanted[name]);
   if (!unknown) return update();
   const problem = { error: `unknown ${unknown} “${wanted[unknown]}”`, field: unknown };
@@ -115,7 +115,7 @@ async function update() {
   );
 }
 
-// A complaint stands at its field; what it keeps from being shown says so.
+// Shows an error at its field, and a note wherever nothing can be shown because of it.
 function complain({ error, field }, places) {
   const atField = [form, exampleForm].some((one) => showError(one, field, error));
   places.forEach((place) => {
@@ -130,7 +130,7 @@ function complain({ error, field }, places) {
   });
 }
 
-// Asks, and shows that it is working where that takes a while.
+// Fetches and displays a reply; after a moment it shows that work is in progress.
 async function show(path, question, places, display, doing = "") {
   const { signal } = current,
     start = performance.now();
@@ -163,7 +163,7 @@ const MARKS = new Map([
   [null, ["", "– theory does not say"]],
 ]);
 
-// Whether trained models do it: all, none that has learned, or some.
+// The colour of the evidence: all trained models agree with theory, none does, or some do.
 function standing(evidence) {
   if (!evidence) return "";
   if (evidence.hold === evidence.seeds) return "yes";
@@ -183,7 +183,7 @@ function showLearned(reply) {
         { class: "facts" },
         h("li", { class: `pill ${kind}` }, words),
         reply.hypothesis &&
-          h("li", { class: "pill" }, reply.within_theorem ? "within a theorem’s premises" : "outside a theorem’s premises"),
+          h("li", { class: "pill" }, reply.within_theorem ? "covered by a theorem" : "beyond the theorems’ premises"),
         reply.measured && h("li", { class: `pill ${standing(reply.evidence)}` }, `measured: ${reply.measured}`),
       ),
     ].filter(Boolean),

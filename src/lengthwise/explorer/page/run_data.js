@@ -1,9 +1,9 @@
-// What is known of runs: the points of their records as they grow, and verdicts.
+// Data of runs read so far: the points of their curves, and verdicts.
 import { getJson } from "./api.js";
 
 export const points = new Map(); // by name: { offset, points, reading }
 export const verdicts = new Map(); // by name: { size, reading, reply, error }
-export const words = new Map(); // by name: the verdict on the run as a whole, null where there is none
+export const words = new Map(); // by name: the verdict on the whole run, null where there is none
 
 const ofMetric = (name, metric) => points.get(name).points.filter((point) => point.metric === metric);
 const curve = (some) => some.map((point) => [point.step, point.value]);
@@ -13,7 +13,7 @@ export const losses = (name) => curve(ofMetric(name, "train_loss"));
 export const domains = (name) => [...new Set(ofMetric(name, "exact").map((point) => point.domain))];
 export const lastStep = (name) => points.get(name).points.reduce((last, point) => Math.max(last, point.step), 0);
 
-// Only what the records have added since. Whoever asks meanwhile waits for the same reading.
+// Reads the points recorded since the last call. Calls during a reading wait for that one.
 export function readPoints(run) {
   const known = points.get(run.name) ?? { offset: 0, points: [], reading: null };
   points.set(run.name, known);
@@ -31,7 +31,7 @@ async function addPoints({ name, records_size: size }, known) {
   }
 }
 
-// Only where the records have changed since.
+// Reads the verdicts on a run, if its records have changed since the last call.
 export function readVerdicts({ name, records_size: size }) {
   const known = verdicts.get(name);
   if (known?.size === size) return known.reading;
@@ -47,25 +47,25 @@ export function readVerdicts({ name, records_size: size }) {
 let judged = "";
 let judging = null;
 
-// The verdicts on all runs, some at a time; `told` is called after each. Only where records have changed since.
-export function readWords(runs, told) {
+// Reads the verdict on every run whose records have changed, a few at a time; `updated` is called after each batch.
+export function readWords(runs, updated) {
   const state = runs.map((run) => `${run.name} ${run.records_size}`).join("\n");
-  if (state !== judged) judging ??= judge(state, told).finally(() => (judging = null));
+  if (state !== judged) judging ??= judge(state, updated).finally(() => (judging = null));
   return judging;
 }
 
-async function judge(state, told) {
+async function judge(state, updated) {
   for (let left = 1; left;) {
     const reply = await getJson("/api/judged");
     words.clear();
     for (const [name, word] of Object.entries(reply.verdicts)) words.set(name, word);
     left = reply.left;
     if (!left) judged = state;
-    told();
+    updated();
   }
 }
 
-// Changes whenever there is something new to draw of a run.
+// A value that changes whenever there is something new to draw for a run.
 export function edition({ name, records_size: size, status }) {
   const { reply, error } = verdicts.get(name) ?? {};
   return [name, size, status, points.get(name).points.length, reply?.step ?? error ?? null];

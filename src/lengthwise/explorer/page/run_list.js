@@ -1,4 +1,4 @@
-// The list of runs: searched and filtered, one folded group for each question, the seeds of a setting side by side.
+// The list of runs, with search and filters: one folding group per question, the seeds of a setting side by side.
 import { $, h } from "./dom.js";
 import { words } from "./run_data.js";
 import {
@@ -8,6 +8,7 @@ import {
   folder,
   lastPart,
   question,
+  questionWords,
   statusOf,
   VERDICTS,
   withoutSeed,
@@ -21,7 +22,7 @@ const place = $("#run-list");
 
 const verdictOf = (run) => (words.has(run.name) ? (words.get(run.name) ?? NO_VERDICT) : null);
 
-// What each filter looks at.
+// The values of a run that each filter compares with.
 const FILTERS = {
   task: (run) => [`${run.task}${run.base === 10 ? "" : ` in base ${run.base}`}`],
   encoding: (run) => [run.encoding],
@@ -30,12 +31,12 @@ const FILTERS = {
 };
 
 export class RunList {
-  // `pick` is told the names that are chosen from now on, `filtered` that the filters changed.
+  // `pick` is called with the chosen names, `filtered` after the filters have changed.
   constructor(pick, filtered) {
     this.pick = pick;
     this.runs = [];
     this.unfolded = new Set(); // questions
-    this.seen = new Set(); // those with chosen runs
+    this.seen = new Set(); // questions with chosen runs
     form.addEventListener("input", () => {
       this.draw();
       filtered();
@@ -50,7 +51,7 @@ export class RunList {
     return [...new FormData(form)].filter(([, value]) => value);
   }
 
-  // As a link says. A value that no run has stays one to choose, so that one sees why nothing matches.
+  // Set from a link. A value that no run has is offered too, so that one sees why nothing matches.
   set filters(state) {
     for (const name of ["search", ...Object.keys(FILTERS)]) {
       const field = form.elements[name],
@@ -64,7 +65,7 @@ export class RunList {
   show(runs, leftOut, chosen) {
     Object.assign(this, { runs, leftOut, chosen: new Set(chosen) });
     const asked = runs.filter((run) => chosen.has(run.name) && !run.error).map(question);
-    // What is chosen elsewhere, as by a link, comes into sight.
+    // Runs that were chosen elsewhere, as by a link, are scrolled into view.
     const [unseen] = asked.filter((key) => !this.seen.has(key));
     for (const key of asked) if (!this.seen.has(key)) this.unfolded.add(key);
     this.seen = new Set(asked);
@@ -73,7 +74,7 @@ export class RunList {
     if (group) place.scrollTop += group.getBoundingClientRect().top - place.getBoundingClientRect().top;
   }
 
-  // The seeds at the top of a list of these runs.
+  // The names to choose at first: the seeds of the first setting in the list.
   first(runs) {
     this.runs = runs;
     const [members = []] = this.questions();
@@ -87,7 +88,7 @@ export class RunList {
   }
 
   draw() {
-    // A list that has not changed stays as it is: someone may be about to click in it.
+    // An unchanged list is not redrawn: someone may be about to click in it.
     const lines = this.runs.map((run) => [run.name, run.status, run.error, verdictOf(run)]);
     const state = JSON.stringify([lines, this.leftOut, [...this.chosen], this.filters]);
     if (state === this.drawn) return;
@@ -106,7 +107,7 @@ export class RunList {
     focused?.();
   }
 
-  // The choices of each filter, with how many runs have them.
+  // Fills the filters with their choices and the number of runs for each.
   offer() {
     for (const [name, valuesOf] of Object.entries(FILTERS)) {
       const select = form.elements[name],
@@ -128,7 +129,7 @@ export class RunList {
     return this.runs.filter((run) => matches(run, filters));
   }
 
-  // Folders as they were given, one's own first; within one by what is asked.
+  // Questions in the order of the folders given, so one's own runs come first; within a folder, by name.
   questions() {
     const readable = this.found().filter((run) => !run.error);
     const roots = [...new Set(this.runs.map((run) => root(run.name)))];
@@ -156,14 +157,14 @@ export class RunList {
 
   question(members, isOnly) {
     const key = question(members[0]),
-      [task, train, ...positions] = key.split(", ");
+      [task, ...others] = questionWords(members[0]).split(", ");
     const chosen = members.filter((run) => this.chosen.has(run.name)).length;
     const summary = h(
       "summary",
       {},
-      h("span", { class: "asked" }, `${task}, ${train}`),
+      h("span", { class: "asked" }, `${task}, ${others.shift()}`),
       h("span", { class: "how-many" }, many(members.length, "run")),
-      h("span", { class: "positions" }, positions.join(", "), chosen ? h("b", {}, ` · ${chosen} chosen`) : null),
+      h("span", { class: "positions" }, others.join(", "), chosen ? h("b", {}, ` · ${chosen} chosen`) : null),
       h("span", { class: "tally" }, ...tally(members)),
     );
     return this.folded(key, summary, () => bySetting(members).map((some) => this.setting(some)), isOnly);
@@ -182,7 +183,7 @@ export class RunList {
     return this.folded(BROKEN, h("summary", {}, h("span", { class: "asked" }, `${members.length} ${BROKEN}`)), lines);
   }
 
-  // Its content is made when it is first seen.
+  // A folding group; its content is built when it is first opened.
   folded(key, summary, content, isOnly = false) {
     const body = h("div", { class: "settings" });
     const element = h("details", { class: "question", "data-key": key }, summary, body);
@@ -196,7 +197,7 @@ export class RunList {
     return element;
   }
 
-  // Runs that differ in their seed alone.
+  // Runs that differ only in their seed.
   setting(members) {
     const names = members.map((run) => run.name),
       rows = new Set(members.map(withoutSeed));
@@ -262,9 +263,9 @@ const many = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}
 const natural = (one, other) => one.localeCompare(other, "en", { numeric: true });
 const root = (name) => name.split("/")[0];
 
-// Every word that is searched for must occur somewhere, and every filter that is set must hold.
+// Whether a run contains every word searched for and passes every filter that is set.
 function matches(run, { search = "", ...filters }) {
-  const told = [run.name, run.error ?? question(run), run.setting, ...run.recipes, `seed ${run.seed}`];
+  const told = [run.name, run.error ?? questionWords(run), run.setting, ...run.recipes, `seed ${run.seed}`];
   const text = told.join(" ").toLowerCase();
   return (
     search.toLowerCase().split(/\s+/).every((word) => text.includes(word)) &&
@@ -306,7 +307,7 @@ function fold(element) {
   $("summary", group).focus();
 }
 
-// Gives the focus back to what has it now, once the list has been drawn anew.
+// A function that gives the focus back to the element that has it now, once the list is redrawn.
 function focusedIn(list) {
   const element = document.activeElement;
   if (!list.contains(element)) return null;

@@ -1,4 +1,4 @@
-// Runs: live curves of training and verdicts, runs side by side, seeds together.
+// Runs: training curves and verdicts of the chosen runs, updated while they train; seeds are shown together.
 import { getJson } from "./api.js";
 import { accuracyCard, allDomains, lossCard, usualDomain } from "./curve_cards.js";
 import { $, h, working } from "./dom.js";
@@ -10,13 +10,13 @@ import { breakable, statusOf } from "./run_names.js";
 import { verdictCard } from "./verdict_card.js";
 
 const EVERY = 2500;
-const MOST = 50; // runs that are compared, as many as a report takes
+const MOST = 50; // runs compared at once, the same number as in a report
 
 const list = new RunList(pick, keepAddress);
 let runs = new Map(); // by name
-let leftOut = 0; // how many more there are
+let leftOut = 0; // number of runs that are not listed
 let chosen = new Set(); // names
-let tooMany = []; // what is said of those left out
+let tooMany = []; // a message where more than MOST were chosen
 let isChosenByHand = false;
 let timer = null;
 let drawn = "";
@@ -50,7 +50,7 @@ async function refresh() {
   }
 }
 
-// What was chosen, by a link, and cannot be shown.
+// Messages on runs that a link names and that cannot be shown.
 const missing = () =>
   [...chosen].flatMap((name) => {
     const run = runs.get(name);
@@ -62,7 +62,7 @@ const chosenRuns = () => [...chosen].map((name) => runs.get(name)).filter((run) 
 function pick(names) {
   isChosenByHand = true;
   chosen = new Set(names.slice(0, MOST));
-  tooMany = names.length > MOST ? [`${MOST} runs are chosen: ${names.length} are too many to compare.`] : [];
+  tooMany = names.length > MOST ? [`Only the first ${MOST} of ${names.length} runs are shown: more cannot be compared.`] : [];
   keepAddress();
   list.show([...runs.values()], leftOut, chosen);
   draw();
@@ -75,7 +75,7 @@ function keepAddress() {
 }
 
 function draw() {
-  // What was chosen meanwhile is drawn when it has been read.
+  // Runs chosen since are drawn once their records have been read.
   const some = chosenRuns().filter((run) => points.has(run.name));
   if (domain ? !allDomains(some).includes(domain) : some.length > 1) domain = some.length ? usualDomain(some) : "";
   const told = [...tooMany, ...missing()];
@@ -123,6 +123,9 @@ function heading(some) {
   );
 }
 
+// Training may end before its last step: it cools down once the training domain is learned.
 function progress(run) {
-  return `${statusOf(run)[1]}, step ${lastStep(run.name).toLocaleString("en")} of ${run.steps.toLocaleString("en")}`;
+  const [last, most] = [lastStep(run.name), run.steps].map((steps) => steps.toLocaleString("en"));
+  if (run.status !== "done") return `${statusOf(run)[1]}, step ${last} of at most ${most}`;
+  return last === most ? `done, ${last} steps` : `done, ${last} of at most ${most} steps`;
 }

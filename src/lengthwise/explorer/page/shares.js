@@ -1,4 +1,4 @@
-// Tokens, each with a share of something. Of many only those with a share worth telling, with their places.
+// Tokens with their shares, as of attention. A long list shows only shares of at least 1 %, with their positions.
 import { h } from "./dom.js";
 
 const MANY = 80;

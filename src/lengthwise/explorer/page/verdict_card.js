@@ -1,11 +1,12 @@
 // Verdicts as tables: one row per test domain, seeds of one config together.
 import { h, percent } from "./dom.js";
 import { verdicts } from "./run_data.js";
-import { breakable, bySetting, lastPart, question, VERDICTS } from "./run_names.js";
+import { breakable, bySetting, lastPart, questionWords, VERDICTS } from "./run_names.js";
 
 const NAMES =
-  "In % of problems. Accuracy: answered as arithmetic does; predicted accuracy: that of the predicted function, " +
-  "exactly; agreement: answered as the predicted function does, right or wrong.";
+  "In % of problems. Accuracy: answers that are correct. Predicted accuracy: how often the function that theory " +
+  "predicts is correct. Agreement: answers equal to that function’s, right or wrong; it decides the verdict. " +
+  "A prediction holds where agreement is at least 99 % (the lower end of its 95 % interval).";
 
 export function verdictCard(some) {
   return h("section", { class: "card" }, h("h2", {}, "Did the prediction hold?"), [
@@ -16,7 +17,7 @@ export function verdictCard(some) {
 
 function verdictTable(members) {
   const judged = members.map((run) => verdicts.get(run.name)?.reply).filter((reply) => reply?.verdicts.length);
-  const asked = question(members[0]);
+  const asked = questionWords(members[0]);
   if (!judged.length) {
     const { reply, error } = verdicts.get(members[0].name) ?? {};
     return h("p", { class: "note" }, `${asked}: not judged yet (${reply?.why ?? error ?? "being read"})`);
@@ -38,7 +39,7 @@ function verdictTable(members) {
   const seeds =
     judged.length > 1 ? `, ${judged.length} seeds: mean (lowest to highest)` : `: ${lastPart(members[0].name)}`;
   const name = `${asked}${seeds}`;
-  const head = ["test on", "verdict", "predicted accuracy %", "accuracy %", "agreement %", "computes"].map((text) =>
+  const head = ["tested on", "verdict", "predicted accuracy %", "accuracy %", "agreement %", "function"].map((text) =>
     h("th", { scope: "col" }, text),
   );
   return [
@@ -52,7 +53,7 @@ function verdictTable(members) {
   ];
 }
 
-// Of the seeds that were tested there, where not all were.
+// The number of seeds tested on a domain, where it is not all of them.
 const few = (count) => h("small", {}, ` (${count} seed${count === 1 ? "" : "s"})`);
 
 function spread(shares) {

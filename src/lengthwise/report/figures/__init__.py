@@ -1,5 +1,5 @@
-"""Figures from records alone: `FIGURES` names them, `draw` makes one from runs, `save` writes SVG and PNG. And the
-one look of all, by matplotlib: panels, lines of seeds, heat maps, axes."""
+"""Figures from records: `FIGURES` lists them, `draw` makes one from runs, `save` writes SVG and PNG. And their
+common parts in matplotlib: panels, lines of seeds, heat maps, axes."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,9 +22,9 @@ from lengthwise.report.queries import Points, single_lengths
 T = TypeVar("T")
 
 WIDTH = 6.9
-"""Inches: a page of two columns."""
+"""Width of a figure in inches: a page of two columns."""
 LINE = 1.3
-"""Points."""
+"""Width of a line in points."""
 
 # Okabe and Ito's colours, without the yellow, which is too pale for a line.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
@@ -34,17 +34,17 @@ BLUES = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", COLOURS[4], COLO
 
 LOOK = Path(__file__).with_name("lengthwise.mplstyle")
 PERCENT = (-4.0, 104.0)
-"""Limits of an axis in percent: with room for marks at both ends."""
+"""Limits of a percent axis, with room for marks at both ends."""
 LEGENDS: dict[str, dict[str, Any]] = {
     "top": {"loc": "outside upper center", "columnspacing": 1.4},
     "side": {"loc": "outside right center"},
 }
 
 ONE_LINE = 110
-"""Characters of a legend above a figure that fit beside one another."""
+"""Characters of a legend above a figure that fit into one line."""
 
 CLOSEST = 1.3
-"""Of lengths on a logarithmic axis whose quotient is less, one alone is named: the names would touch."""
+"""Smallest ratio of two lengths that are both labelled on a logarithmic axis: closer labels would touch."""
 
 
 FIGURES: dict[str, Figure] = {figure.name: figure for recipe in RECIPES.values() for figure in recipe.figures}
@@ -59,7 +59,7 @@ OF_A_RUN = {
 
 
 def draw_run(view: RunView, name: str) -> Picture:
-    """A picture of one run, by its name."""
+    """The figure `name` of one run."""
     if name not in OF_A_RUN:
         raise InputError(f"unknown figure {name!r} (choose from {', '.join(OF_A_RUN)})")
     with look():
@@ -70,21 +70,21 @@ def draw_run(view: RunView, name: str) -> Picture:
 
 
 def draw(figure: Figure, views: Iterable[RunView]) -> Picture | None:
-    """From the runs of its rows among these; None where they do not hold what it shows."""
+    """A figure from those of these runs that belong to its rows; None if they do not have the records for it."""
     wanted = sorted(of_rows(RECIPES[figure.of].rows, views), key=_place)
     with look():
         return resolve_name(f"{__name__}.{figure.drawn_by}")(wanted) if wanted else None
 
 
 def _place(view: RunView) -> tuple[str, int, bool, int, int]:
-    """Panels and legends go by task, modulus and training set: D4 before D5 before D4+D5."""
+    """The order of panels and legends: by task, modulus and training domain, D4 before D5 before D4+D5."""
     task, train = view.task, view.train
     return task.operation, task.modulus or 0, len(train.parts) > 1, train.length, view.seed
 
 
 @contextmanager
 def look() -> Iterator[None]:
-    """Figures are drawn, and saved, inside this."""
+    """The common style, in which figures are drawn and saved."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rc_file(LOOK, use_default_template=False)
@@ -92,7 +92,7 @@ def look() -> Iterator[None]:
 
 
 def save(figure: Picture, folder: Path, name: str) -> tuple[Path, Path]:
-    """NAME.svg and NAME.png, equal bytes for equal figures."""
+    """Write NAME.svg and NAME.png, equal bytes for equal figures."""
     folder.mkdir(parents=True, exist_ok=True)
     vector, pixels = folder / f"{name}.svg", folder / f"{name}.png"
     with look():
@@ -118,12 +118,12 @@ def small_multiples(
     legend: str = "",
     scale: str = "",
 ) -> Picture | None:
-    """A panel for each group under its name, that `paint(axes, group)` fills; None where there is no group.
+    """One panel per group with its name, filled by `paint(axes, group)`; None without groups.
 
-    `height` is a panel's, in inches. With `stack` 2, two panels stand one above the other for each group, `paint`
-    gets both, and `y` names each. `share` tells which panels have equal axes, across and upward; the latter have
-    `limits`, other than those of heat maps, whose colours `scale` names. The legend, at the `top` or the `side`,
-    has what is drawn with a label.
+    `height` is that of a panel, in inches. With `stack` 2, each group has two panels, one above the other: `paint`
+    gets both, and `y` names each. `share` says which panels share x and y axes. The y axes have `limits`, except
+    in heat maps, whose colours `scale` names. The legend, at the `top` or the `side`, has everything drawn with a
+    label.
     """
     if not groups:
         return None
@@ -152,7 +152,7 @@ def small_multiples(
 def _panels(
     count: int, columns: int, stack: int, height: float, share: tuple[Any, Any]
 ) -> tuple[Picture, list[tuple[Axes, ...]]]:
-    """So many stacks of panels, row by row."""
+    """`count` stacks of panels, row by row."""
     rows = stack * -(-count // columns)
     figure = Picture(figsize=(WIDTH, rows * height + 0.4), layout="constrained")
     grid = figure.subplots(rows, columns, sharex=share[0], sharey=share[1], squeeze=False)
@@ -160,13 +160,13 @@ def _panels(
     for unused in (ax for axes in stacks[count:] for ax in axes):
         unused.remove()
     for axes in stacks[:count][-columns:]:
-        # Above a hole in the last row, the panel that is then the lowest of its column shows its numbers.
+        # A panel above a gap in the last row is the lowest of its column and shows its tick labels.
         axes[-1].tick_params(labelbottom=True)
     return figure, stacks[:count]
 
 
 def add_legend(figure: Picture, place: str) -> None:
-    """Each label once, whatever panels it is in."""
+    """Add a legend with each label of any panel once."""
     found = [ax.get_legend_handles_labels() for ax in figure.axes]
     entries = {label: handle for handles, labels in found for handle, label in zip(handles, labels, strict=True)}
     columns = 1 if place == "side" else len(entries) if len("".join(entries)) < ONE_LINE else 2
@@ -174,7 +174,7 @@ def add_legend(figure: Picture, place: str) -> None:
 
 
 def add_scale(figure: Picture, label: str) -> None:
-    """What the colours of all heat maps mean."""
+    """Add the colour scale of all heat maps."""
     maps = [found for ax in figure.axes for found in (*ax.images, *ax.collections)]
     figure.colorbar(maps[0], ax=figure.axes, label=label, shrink=0.7, aspect=25, pad=0.02)
 
@@ -185,7 +185,7 @@ def add_scale(figure: Picture, label: str) -> None:
 def draw_line(
     axes: Axes, points: Points, colour: str = COLOURS[0], style: str = "-", *, width: float = LINE, **more: Any
 ) -> None:
-    """Seeds as their mean, with a band from the lowest to the highest."""
+    """Draw the mean over seeds, with a band from the lowest to the highest."""
     mean, low, high = np.array([*points.values()]).reshape(-1, 3).T
     look = {"color": colour, "linestyle": style, "linewidth": width, "markersize": width + 1.2, **more}
     axes.plot(list(points), mean, **look)
@@ -194,7 +194,7 @@ def draw_line(
 
 
 def draw_training(axes: Axes, points: Points, *look: Any, **more: Any) -> None:
-    """Seeds by training step: 1k for a thousand, as there is room for few characters."""
+    """Draw seeds by training step, with 1k for a thousand to save space."""
     draw_line(axes, points, *look, **more)
     axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10], integer=True))
     axes.xaxis.set_major_formatter(lambda step, _: f"{step / 1000:g}k" if step >= 1000 else f"{step:g}")
@@ -203,7 +203,7 @@ def draw_training(axes: Axes, points: Points, *look: Any, **more: Any) -> None:
 def draw_bars(
     axes: Axes, points: Points, colour: str, style: str = "", *, shift: float = 0, label: str = ""
 ) -> None:
-    """Dots, each with a bar from the lowest to the highest; `shift` moves them aside, so that all can be seen."""
+    """Draw dots with bars from the lowest to the highest; `shift` moves them sideways so that none is hidden."""
     mean, low, high = np.array([*points.values()]).reshape(-1, 3).T
     look = {"color": colour, "linestyle": style, "marker": "o", "markersize": 3, "linewidth": 1}
     ends = np.maximum(0, [mean - low, high - mean])
@@ -220,8 +220,8 @@ def heat_map(
     texts: Mapping[tuple[Any, Any], str] | None = None,
     upward: bool = False,
 ) -> None:
-    """Percentages by row and column, with texts in them; unknown ones are grey. The first row is at the top, or,
-    where rows count upward, at the bottom."""
+    """Draw percentages by row and column, with texts; unknown ones are grey. The first row is at the top, or with
+    `upward` at the bottom."""
     grid = np.array([[cells.get((row, column), np.nan) for column in columns] for row in rows])
     axes.set_facecolor(PALE)
     axes.imshow(grid, cmap=BLUES, vmin=0, vmax=100, aspect="auto", origin="lower" if upward else "upper")
@@ -235,18 +235,18 @@ def heat_map(
 
 
 def theory_line(axes: Axes, height: float, colour: str = GREY, label: str = "") -> None:
-    """Where theory says that a curve ends."""
+    """Draw a line where theory says that a curve ends."""
     axes.axhline(height, color=colour, linestyle=(0, (1, 1.5)), linewidth=1, zorder=1)
     entry(axes, label, color=GREY, linestyle=":")
 
 
 def entry(axes: Axes, label: str, **look: Any) -> None:
-    """An entry of the legend alone."""
+    """Add an entry to the legend only."""
     axes.plot([], [], label=label, **look)
 
 
 def ordered_colours(items: Collection[T]) -> dict[T, str]:
-    """Colours for an order, such as digits or lengths, from dark to light."""
+    """Colours from dark to light for ordered items, such as digits or lengths."""
     scale = mpl.colormaps["viridis"]
     return {item: to_hex(scale(0.9 * k / max(1, len(items) - 1))) for k, item in enumerate(items)}
 
@@ -261,7 +261,7 @@ def set_limits(axes: Axes, low: float, high: float) -> None:
 
 
 def length_axis(axes: Axes, view: RunView, *, shaded: bool = True) -> None:
-    """Every length tested, those of training shaded."""
+    """An x axis with every tested length, the trained ones shaded."""
     lengths = [domain.length for domain in single_lengths(view)]
     axes.set_xlim(min(lengths) - 0.6, max(lengths) + 0.6)
     if len(lengths) < 12:
@@ -271,7 +271,7 @@ def length_axis(axes: Axes, view: RunView, *, shaded: bool = True) -> None:
 
 
 def far_axis(axes: Axes, view: RunView) -> None:
-    """Lengths on a logarithmic axis, those of training shaded."""
+    """A logarithmic x axis of lengths, the trained ones shaded."""
     lengths = [domain.length for domain in single_lengths(view)]
     named, first = far_apart(lengths), min(lengths) / 1.35
     axes.set_xscale("log")
@@ -282,7 +282,7 @@ def far_axis(axes: Axes, view: RunView) -> None:
 
 
 def far_apart(lengths: Sequence[int]) -> list[int]:
-    """From the longest down, those that are far enough from the one named before.
+    """The lengths to label, from the longest down, each far enough from the one before.
 
     >>> far_apart([20, 30, 40, 50, 100])
     [100, 50, 30, 20]

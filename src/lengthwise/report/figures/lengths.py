@@ -1,4 +1,4 @@
-"""Figures after training, most of them by length: beside predictions, relative positions, far beyond training."""
+"""Figures after training, mostly by length: with predictions, with relative positions, and far beyond training."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from textwrap import fill
@@ -66,35 +66,35 @@ KINDS = {
     "random operands": "",
     **{name: name for name in ("lopsided", "carry", "alternating", "repeated", "zeros", "sparse")},
 }
-"""Of problems, and the names of their special sets."""
+"""Kinds of problems, and the names of their special sets."""
 NAME_WIDTH = 18
-"""Characters of a line: the name of an encoding that is longer goes on below, and leaves the panels their room."""
+"""Characters per line: the longer name of an encoding is broken, to leave room for the panels."""
 
 SHOWN_CANDIDATES = 3
-"""Of each encoding, so many of the best."""
+"""Number of best candidates shown for each encoding."""
 CONTRADICTED = {
     True: ("contradicted: theory says it generalizes", "-"),
-    False: ("contradicted: theory says it fails, and how", "--"),
+    False: ("contradicted: wrong in another way than predicted", "--"),
 }
-"""Theory's mark, and what a frame in this line style says."""
+"""By theory's mark, the label and line style of a frame."""
 
 MAP_SIDE = 2.55
-"""Inches, of a map of both lengths."""
+"""Side of a map of both lengths, in inches."""
 
 END = 11
-"""After ten tenths of an answer, where a first wrong token is drawn that is no digit."""
+"""The position after ten tenths of an answer, for a first wrong token that is not a digit."""
 
-HEADS = ("head with most there", "2nd", "3rd", "4th")
-"""So many of a layer, those with most attention on the digits needed: more lines would hide one another."""
+HEADS = ("head with most on them", "2nd", "3rd", "4th")
+"""The heads of a layer that are drawn, those with most attention on the digits needed: more lines would
+overlap."""
 FAIR = 0.2
 """A layer is drawn where one of its heads has this share on the digits needed, at the shortest length."""
 
 
 def accuracy_by_length(views: Sequence[RunView], label: Callable[[RunView], str] = row_label) -> Figure | None:
-    """A panel for each row of a table, under its label: what was measured, with 95 % intervals, and what theory
-    says."""
+    """One panel per row of a table: the measurement with 95 % intervals, and the prediction."""
     groups = grouped(views, label)
-    measured = "measured, 95 % interval" + (", a dot for each run" if len(views) > len(groups) else "")
+    measured = "measured, 95 % interval" + (", one dot per run" if len(views) > len(groups) else "")
 
     def paint(axes: Axes, seeds: Seeds) -> None:
         for k, run in enumerate(seeds.each()):
@@ -111,7 +111,7 @@ def accuracy_by_length(views: Sequence[RunView], label: Callable[[RunView], str]
 
 
 def counterexample(views: Sequence[RunView]) -> Figure | None:
-    """Accuracy by length, and the accuracy of the one digit that training showed too little of."""
+    """Accuracy by length, and that of the digit of which training showed too few values."""
     groups = by_training_set(views)
     top = 1 + min((seeds.first.train.length for seeds in groups.values()), default=0)
 
@@ -127,7 +127,7 @@ def counterexample(views: Sequence[RunView]) -> Figure | None:
             look = {"color": BLACK, "linestyle": ":", "zorder": 5, "label": f"if digit {digit} were\nalways 1"}
             axes.plot([domain.length for domain in domains], always_one, **look)
 
-    panels = {"whole answer": None, f"digit {top} of the answer alone": top} if groups else {}
+    panels = {"whole answer": None, f"only digit {top} of the answer": top} if groups else {}
     return small_multiples(panels, paint, height=1.9, x="length tested", y="accuracy (%)", legend="side")
 
 
@@ -135,8 +135,8 @@ def counterexample(views: Sequence[RunView]) -> Figure | None:
 
 
 def sums_by_length(views: Sequence[RunView]) -> Figure | None:
-    """A panel for each encoding: right sums by length, a line for each seed, a colour for each training length
-    (which is shaded); and what theory says of longer sums."""
+    """One panel per encoding: accuracy of sums by length, one line per seed, one colour per trained length
+    (shaded), and the prediction for longer sums."""
     colours = _looks(views, COLOURS)
 
     def paint(axes: Axes, runs: Seeds) -> None:
@@ -193,7 +193,7 @@ def carry_reading(views: Sequence[RunView]) -> Figure | None:
         axes.set_xlim(0, 100)
 
     panels = {"the next digit of longer sums": groups} if groups else {}
-    x, height = "of digits after a replaced one (%)", 0.6 + 0.22 * len(groups)
+    x, height = "share of digits after a replaced one (%)", 0.6 + 0.22 * len(groups)
     return small_multiples(panels, paint, x=x, height=height, limits=None, legend="top")
 
 
@@ -206,7 +206,7 @@ def five_to_twenty(views: Sequence[RunView]) -> Figure | None:
 def products_by_length(views: Sequence[RunView]) -> Figure | None:
     """A panel for each encoding: right products by length, answered at once and with sums and carries written."""
     styles = _looks(views, ("-", "--", ":"))
-    ways = {False: ("at once", COLOURS[0]), True: ("with sums and carries", COLOURS[1])}
+    ways = {False: ("answered directly", COLOURS[0]), True: ("with sums and carries", COLOURS[1])}
 
     def look(view: RunView) -> tuple[str, str, str]:
         way, colour = ways[layout_facts(view.layout).with_steps]
@@ -232,7 +232,7 @@ def _by_encoding(views: Sequence[RunView], look: Callable[[RunView], tuple[str, 
 
 
 def _encoding_and_domain(view: RunView) -> str:
-    """And the order of writing, where it is not the usual one."""
+    """The name of an encoding, with the order of writing if it is not the usual one."""
     order = "" if layout_facts(view.layout).lowest_first else ", highest first"
     return f"{encoding_name(view)}, {view.train}{order}"
 
@@ -257,15 +257,15 @@ def candidate_grid(views: Sequence[RunView]) -> Figure | None:
 
 
 def _shown(columns: Mapping[str, Mapping[str, Point]]) -> list[str]:
-    """The best of every encoding, and truth; those that agree most with any come first."""
+    """The best candidates of every encoding, and truth, sorted by their highest agreement."""
     best = {TRUTH, *(name for points in columns.values() for name in [*points][:SHOWN_CANDIDATES])}
     highest = {name: max(points[name].mean for points in columns.values() if name in points) for name in best}
     return sorted(best, key=lambda name: (-highest[name], name))
 
 
 def encodings_by_task(views: Sequence[RunView]) -> Figure | None:
-    """Left, what was trained on; right, the average over longer lengths, in brackets where theory says nothing,
-    framed where Table 1's mark holds in no seed: where some seed contradicts it, or none decides."""
+    """Accuracy on the training domain (left) and averaged over longer lengths (right): in brackets without a
+    prediction, framed where Table 1's mark holds in no seed, as some seed contradicts it or all are undecided."""
     board = leaderboard(views)
     cells = {(label, task): cell for label, line in board.items() for task, cell in line.items()}
     labels, columns = list(board), tasks(board)
@@ -281,15 +281,15 @@ def encodings_by_task(views: Sequence[RunView]) -> Figure | None:
                 corner = columns.index(task) - 0.46, labels.index(label) - 0.42
                 axes.add_patch(Rectangle(corner, 0.92, 0.84, fill=False, linewidth=1.3, **frame))
         if silent:
-            entry(axes, "(in brackets: theory says nothing)", linestyle="")
+            entry(axes, "(in brackets: no prediction)", linestyle="")
 
-    panels = {"within training": False, "longer operands": True}
+    panels = {"training domain": False, "longer operands": True}
     height = 1.1 + 0.2 * len(labels)
     return small_multiples(panels, paint, height=height, share=(False, True), scale="accuracy (%)", legend="top")
 
 
 def _frame(cell: Seeds) -> dict[str, Any] | None:
-    """How a cell is framed whose mark holds in no seed."""
+    """The style of the frame of a cell whose mark holds in no seed."""
     marked, verdict = mark(cell.first), mark_tally(cell)
     if marked is None or verdict is None or HOLDS in verdict.words:
         return None
@@ -303,14 +303,14 @@ def _frame(cell: Seeds) -> dict[str, Any] | None:
 
 
 def accuracy_far(views: Sequence[RunView]) -> Figure | None:
-    """Lines over all tested lengths, of random operands and of each special set: a panel for each of these, or, of
-    several encodings, a panel for each encoding. Those that fail alike would hide one another in one panel."""
+    """Lines over all tested lengths, for random operands and each special set: one panel for each of these, or,
+    for several encodings, one panel per encoding. Similar lines would hide one another in one panel."""
     groups = {fill(name, NAME_WIDTH): seeds for name, seeds in grouped(views, encoding_name).items()}
     kinds = [k for k, special in KINDS.items() if any(s.by_length(special=special) for s in groups.values())]
 
     def paint(axes: Axes, lines: Sequence[tuple[str, Seeds, str]]) -> None:
         for k, (name, seeds, kind) in enumerate(lines):
-            # Each line is thinner than the one before it, which then shows around it where they coincide.
+            # Each line is thinner than the one before, so that both are visible where they coincide.
             width = LINE + 0.9 * (len(lines) - 1 - k)
             draw_line(axes, seeds.by_length(special=KINDS[kind]), COLOURS[k], marker="o", width=width, label=name)
             far_axis(axes, seeds.first)
@@ -336,11 +336,11 @@ def pair_map(views: Sequence[RunView]) -> Figure | None:
     for axes, (name, seeds) in zip(every, groups.items(), strict=True):
         cells, trained = by_lengths(seeds), seeds.first.train.length
         lengths = sorted({length for length, _ in cells})
-        # A cell reaches from the length below to its own.
+        # A cell extends from the length below to its own.
         grid = np.array([[cells[n, m] for m in lengths] for n in lengths])
         axes.pcolormesh([0, *lengths], [0, *lengths], grid, cmap=BLUES, vmin=0, vmax=100)
         square = Rectangle((0, 0), trained, trained, fill=False, edgecolor=COLOURS[1], linewidth=1.5)
-        # All of it: its lower and left edges lie on the axes.
+        # Not clipped: its lower and left edges are on the axes.
         square.set(clip_on=False, zorder=3)
         axes.add_patch(square)
         axes.set(title=name, xlabel="digits of b", ylabel="digits of a")
@@ -358,7 +358,7 @@ def ladder(views: Sequence[RunView]) -> Figure | None:
         texts = {place: short_percent(value) for place, value in cells.items()}
         heat_map(axes, cells, list(rows), lengths, texts=texts)
 
-    panels = {"right sums by number of digits, worst seed": lows} if lows else {}
+    panels = {"accuracy by number of digits, worst seed": lows} if lows else {}
     height = 0.5 + 0.22 * len(rows)
     return small_multiples(panels, paint, height=height, share=(False, False), scale="accuracy (%)")
 
@@ -378,7 +378,7 @@ def first_wrong(views: Sequence[RunView]) -> Figure | None:
         axes.set_xticks([1, 5, END], ["1", "5", "end"])
 
     x = "tenth of the answer, from the digit written first"
-    return small_multiples(groups, paint, x=x, y="of wrong answers (%)", height=_height(groups), legend="side")
+    return small_multiples(groups, paint, x=x, y="wrong answers (%)", height=_height(groups), legend="side")
 
 
 def margin_by_length(views: Sequence[RunView]) -> Figure | None:
@@ -412,7 +412,7 @@ def attention_by_length(views: Sequence[RunView]) -> Figure | None:
         ):
             entry(axes, name, color=GREY, linestyle=style, marker=marker, markersize=4)
             for rank, head in enumerate(heads):
-                # Where heads do alike, the thinner line shows on the wider one.
+                # Where lines coincide, the thinner is drawn on the wider one.
                 width = 1 + 0.3 * (len(heads) - 1 - rank)
                 shares = run.by_length(kind, i=layer, j=head).items()
                 percents = {length: Point(*(100 * value for value in share)) for length, share in shares}

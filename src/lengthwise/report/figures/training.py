@@ -1,4 +1,5 @@
-"""Figures through training: accuracy by length and by digit, digits explained and in order; and ways to train."""
+"""Figures over training: accuracy by length and by digit, R2 and learning order of digits; and training
+settings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -61,11 +62,12 @@ NAMES = {(3, 48): "nano", (4, 128): "micro", (6, 384): "mini"}
 STYLES = ("-", "--", ":")
 """Of lines, by number of samples."""
 
-PACKINGS = {"lines": "one problem a line, padded", "concatenated": "concatenated, no padding"}
+PACKINGS = {"lines": "one problem per row, padded", "concatenated": "concatenated, no padding"}
 
 
 def accuracy_by_domain(views: Sequence[RunView]) -> Figure | None:
-    """For each training set: above, accuracy on each length; below, agreement with theory's function."""
+    """For each training domain: accuracy on each length (top), and agreement with the predicted function
+    (bottom)."""
     groups = by_training_set(views)
     tested = dict.fromkeys(str(d) for seeds in groups.values() for d in single_lengths(seeds.first))
     colours = ordered_colours(tested)
@@ -80,7 +82,7 @@ def accuracy_by_domain(views: Sequence[RunView]) -> Figure | None:
             draw_training(below, agreeing.get(name, {}), colours[name], style)
         for row in rows.values():
             if row.accuracy is not None:
-                theory_line(above, float(100 * row.accuracy), label="theory's end")
+                theory_line(above, float(100 * row.accuracy), label="predicted end")
                 theory_line(below, 100)
 
     names = ("accuracy (%)", "agreement (%)")
@@ -88,7 +90,7 @@ def accuracy_by_domain(views: Sequence[RunView]) -> Figure | None:
 
 
 def digit_accuracy(views: Sequence[RunView]) -> Figure | None:
-    """A panel for each digit of a sum, on one sample of all lengths; dotted, where theory says it ends."""
+    """One panel per digit of a sum, on a sample of all lengths; dotted lines are where theory says it ends."""
     groups = by_training_set(view for view in views if mixtures(view))
     found = {name: seeds.digits_through_training(mixtures(seeds.first)[0]) for name, seeds in groups.items()}
 
@@ -99,10 +101,10 @@ def digit_accuracy(views: Sequence[RunView]) -> Figure | None:
             hypothesis = seeds.first.spec.predicted_hypothesis(sample)
             if seeds.first.task.plain_sum and hypothesis is not None and hypothesis.kind != "windowed":
                 end = float(100 * exact_digit_accuracy(hypothesis, sample, digit))
-                theory_line(axes, end, colour, "theory's end")
+                theory_line(axes, end, colour, "predicted end")
 
     panels = {f"digit {digit}": digit for digit in DIGITS if any(digit in own for own in found.values())}
-    return small_multiples(panels, paint, x="step", y="right digits (%)", columns=3, height=1.25, legend="top")
+    return small_multiples(panels, paint, x="step", y="accuracy (%)", columns=3, height=1.25, legend="top")
 
 
 def mixtures(view: RunView) -> list[Domain]:
@@ -125,7 +127,7 @@ def own_digit_accuracy(views: Sequence[RunView]) -> Figure | None:
 
 
 def _answer_digits(seeds: Seeds) -> int:
-    """So many digits answers have in the training domain; above them is padding."""
+    """The number of digits of answers in the training domain; higher ones are padding."""
     return seeds.first.task.answer_digits(seeds.first.train.length)
 
 
@@ -156,7 +158,7 @@ def digit_correlation(views: Sequence[RunView]) -> Figure | None:
         for run in seeds.each():
             for name, changes, colour, shift in (
                 ("of $R^2$", False, COLOURS[0], -0.12),
-                ("of its change from one checkpoint to the next", True, COLOURS[1], 0.12),
+                ("of its change from one evaluation to the next", True, COLOURS[1], 0.12),
             ):
                 found = correlations(run, reference, digits, changes=changes)
                 stems = {digit: Point(value, min(0, value), max(0, value)) for digit, value in found.items()}
@@ -169,12 +171,12 @@ def digit_correlation(views: Sequence[RunView]) -> Figure | None:
         for name, seeds in groups.items()
         for part in seeds.first.train.parts
     }
-    x, y, limits = "other digit", "correlation over checkpoints", (-1.1, 1.1)
+    x, y, limits = "other digit", "correlation over evaluations", (-1.1, 1.1)
     return small_multiples(cases, paint, x=x, y=y, columns=2, height=1.5, limits=limits, legend="top")
 
 
 def correlations(run: Seeds, reference: int, digits: Sequence[int], *, changes: bool = False) -> dict[int, float]:
-    """How each other digit's R2 goes along with the reference digit's; none where one of them is constant."""
+    """The correlation of each other digit's R2 with the reference digit's; none if one of them is constant."""
     ours, found = r2_curve(run, reference), {}
     for digit in digits:
         theirs = r2_curve(run, digit)
@@ -192,8 +194,8 @@ def r2_curve(seeds: Seeds, digit: int) -> Points:
 
 
 def _with_dynamics(views: Sequence[RunView]) -> tuple[dict[str, Seeds], list[int]]:
-    """Training sets whose digits were explained, and digits up to where the longest trained sums reach: above, a
-    trained model writes a constant."""
+    """Training domains with R2 of digits, and the digits of the longest trained sums: above them a trained model
+    writes a constant."""
     groups = having(by_training_set(views), "r2", mode="decoded")
     longest = 1 + max((seeds.first.train.length for seeds in groups.values()), default=0)
     measured = {digit for seeds in groups.values() for digit in seeds.numbers("r2", mode="decoded")}
@@ -201,7 +203,7 @@ def _with_dynamics(views: Sequence[RunView]) -> tuple[dict[str, Seeds], list[int
 
 
 def learning_steps(views: Sequence[RunView]) -> Figure | None:
-    """A panel for each training set: from which step each digit is right, with the top positions shaded."""
+    """One panel per training domain: the step at which each digit is learned, with the top positions shaded."""
     groups = {name: orders for name, seeds in by_training_set(views).items() if (orders := [*_orders(seeds)])}
     steps = [step for orders in groups.values() for order in orders for step in order.steps.values()]
     highest = 1.15 * max((step for step in steps if step is not None), default=1)
@@ -215,10 +217,10 @@ def learning_steps(views: Sequence[RunView]) -> Figure | None:
         draw_bars(axes, learned, COLOURS[0], "-", label="learned")
         for digit in never:
             axes.plot(digit, highest, "^", color=COLOURS[1], clip_on=False, label="never in training")
-        axes.axvspan(top[0] - 0.5, top[-1] + 0.5, color=PALE, linewidth=0, zorder=0, label="hardest in theory")
+        axes.axvspan(top[0] - 0.5, top[-1] + 0.5, color=PALE, linewidth=0, zorder=0, label="top positions")
         axes.set_xticks(digits)
 
-    x, y = "digit of the answer (1 = units)", f"steps until right {100 * LEARNED:g} %\nof the time"
+    x, y = "digit of the answer (1 = units)", f"step from which\naccuracy is {100 * LEARNED:g} %"
     return small_multiples(groups, paint, x=x, y=y, columns=3, height=1.8, limits=(0, highest), legend="top")
 
 
@@ -228,12 +230,12 @@ def _orders(seeds: Seeds) -> Iterator[LearningOrder]:
             yield learning_order(view.records, view.train)
 
 
-# Where accuracy stands still, and ways to train ----------------------------------------------------------------
+# Plateaus, and training settings -------------------------------------------------------------------------------
 
 
 def accuracy_plateaus(views: Sequence[RunView]) -> Figure | None:
-    """A panel for each row that was not learned at once: every seed's accuracy on the training domain, over the
-    predicted heights."""
+    """One panel per row with a plateau: every seed's accuracy on the training domain, and the predicted
+    accuracies."""
     rows = grouped((view for view in views if view.task.modulus is not None), row_label)
     groups = {name: (seeds, stands) for name, seeds in rows.items() if (stands := _standstills(seeds))}
 
@@ -245,7 +247,7 @@ def accuracy_plateaus(views: Sequence[RunView]) -> Figure | None:
         heights = plateaus(seeds.first.task, seeds.first.train)
         for plateau in heights:
             height = float(100 * plateau.accuracy)
-            axes.axhline(height, color=PALE, linewidth=0.7, zorder=0, label="predicted height")
+            axes.axhline(height, color=PALE, linewidth=0.7, zorder=0, label="predicted accuracy")
         for plateau, met in nearest_heights(stands, heights).items():
             _draw_height(axes, plateau, met)
         axes.set_yscale("log", nonpositive="clip")
@@ -257,7 +259,7 @@ def accuracy_plateaus(views: Sequence[RunView]) -> Figure | None:
 
 
 def _standstills(seeds: Seeds) -> list[tuple[Standstill, int]]:
-    """Where accuracy on the training domain stands still, of every seed, and the number of problems measured."""
+    """The plateaus of accuracy on the training domain of every seed, and the number of problems measured."""
     found: list[tuple[Standstill, int]] = []
     for run in seeds.each():
         problems = run.first.config["evaluation"]["interim_problems"]
@@ -267,7 +269,7 @@ def _standstills(seeds: Seeds) -> list[tuple[Standstill, int]]:
 
 
 def nearest_heights(stands: Sequence[tuple[Standstill, int]], heights: Sequence[Plateau]) -> dict[Plateau, bool]:
-    """The predicted height nearest to each standstill, and whether some stands at it, within its error."""
+    """The predicted accuracy closest to each standstill, and whether some standstill agrees with it."""
     found: dict[Plateau, bool] = {}
     for stand, problems in stands:
         nearest = min(heights, key=lambda plateau: abs(float(plateau.accuracy) - stand.accuracy))
@@ -276,16 +278,16 @@ def nearest_heights(stands: Sequence[tuple[Standstill, int]], heights: Sequence[
 
 
 def _draw_height(axes: Axes, plateau: Plateau, met: bool) -> None:
-    """Its words stand under it where curves stand on it, and else above it."""
+    """Draw and label a predicted accuracy; the label is below the line if a curve agrees with it, else above."""
     height, colour, side = float(100 * plateau.accuracy), *((COLOURS[1], "top") if met else (GREY, "bottom"))
     theory_line(axes, height, colour)
-    entry(axes, "a curve stands still there" if met else "nearest to a standstill", color=colour, linestyle=":")
+    entry(axes, "agrees with a plateau" if met else "closest to a plateau", color=colour, linestyle=":")
     look = {"ha": "right", "va": side, "fontsize": 6, "color": colour, "transform": axes.get_yaxis_transform()}
     axes.text(1, height * (0.93 if met else 1.05), f"{plateau.known}: {height:.1f}", **look)
 
 
 def scales(views: Sequence[RunView]) -> Figure | None:
-    """For each training set: above, the training loss; below, accuracy on the training domain."""
+    """For each training domain: the training loss (top), and accuracy on the training domain (bottom)."""
     sizes = list(dict.fromkeys(map(size_name, sorted(views, key=lambda view: view.config["model"]["width"]))))
     amounts = sorted({samples(view) for view in views})
 
@@ -310,13 +312,13 @@ def size_name(view: RunView) -> str:
 
 
 def samples(view: RunView) -> int:
-    """How many distinct problems training has: a fixed number, or a fresh one each time."""
+    """The number of distinct training problems: fixed, or new ones at every step."""
     training = view.config["training"]
     return view.config["data"]["samples"] or training["steps"] * training["batch"]
 
 
 def packing(views: Sequence[RunView]) -> Figure | None:
-    """Left, the training domain through training; right, every length at the end."""
+    """Accuracy on the training domain over training (left), and on every length at the end (right)."""
     ways = grouped(views, lambda view: PACKINGS[view.config["data"]["packing"]])
     groups = {name: ways[name] for name in PACKINGS.values() if name in ways}
 
@@ -335,7 +337,8 @@ def packing(views: Sequence[RunView]) -> Figure | None:
 
 
 def dependence(views: Sequence[RunView]) -> Figure | None:
-    """For each run: above, how often changing a digit of a changed a digit of the answer; below, exactly."""
+    """For each run: how often replacing a digit of a changes a digit of the answer, measured (top) and exact
+    (bottom)."""
     runs = grouped(views, _task_and_domain).items()
     groups = {name: (seeds.first, cells) for name, seeds in runs if (cells := dependence_cells(seeds))}
 
@@ -347,7 +350,7 @@ def dependence(views: Sequence[RunView]) -> Figure | None:
         for axes, cells in ((above, measured), (below, exact)):
             heat_map(axes, cells, rows, columns, upward=True)
             _thin_ticks(axes)
-            # Digits stand as they are written, units to the right; a line parts the trained ones from the rest.
+            # Digits are in written order, units to the right; a line separates the trained ones from the rest.
             axes.invert_xaxis()
             axes.axvline(view.train.length - 0.5, color=COLOURS[1], linestyle="--", linewidth=1.2)
 
@@ -356,7 +359,7 @@ def dependence(views: Sequence[RunView]) -> Figure | None:
 
 
 def _thin_ticks(axes: Axes) -> None:
-    """Of six digits or more, every other one."""
+    """Every digit, or every other one if there are six or more."""
     for axis in (axes.xaxis, axes.yaxis):
         ticks = axis.get_ticklocs()
         if len(ticks) >= 6:
@@ -374,8 +377,8 @@ def unseen_digits(views: Sequence[RunView]) -> Figure | None:
 
 
 def _regularized(groups: Mapping[str, Seeds]) -> Figure | None:
-    """Agreement with theory's function on lengths beyond training, by decay and dropout; a star marks what was not
-    learned."""
+    """Agreement with the predicted function on longer lengths, by decay and dropout; a star marks models that had
+    not learned the training domain."""
 
     def paint(axes: Axes, runs: Seeds) -> None:
         cells = {place: Seeds(tuple(own)) for place, own in group_by(runs.views, decay_and_dropout).items()}

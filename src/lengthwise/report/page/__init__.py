@@ -1,4 +1,4 @@
-"""The report of runs: one HTML page that opens offline, with everything in it, made from run folders alone."""
+"""The report on runs: one self-contained HTML page, made from run folders."""
 
 import base64
 import gzip
@@ -48,7 +48,7 @@ class Report:
 
     @classmethod
     def of(cls, paths: Sequence[Path | str]) -> "Report":
-        """On these run folders, or on those inside these folders."""
+        """A report on these run folders, or on those inside these folders."""
         return cls(*find_runs([Path(path) for path in paths]))
 
     @cached_property
@@ -74,7 +74,7 @@ class Report:
         loader = PackageLoader("lengthwise.report.page", ".")
         environment = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
         environment.filters["json"] = partial(json.dumps, indent=2)
-        # The page's script draws one when it comes into view, and writes its numbers down when these are unfolded.
+        # The page's script draws a plot when it comes into view, and its table of numbers when it is opened.
         plots: list[Plot] = []
         tables = verdict_tables(self.questions)
         html = environment.get_template("report.html").render(
@@ -93,7 +93,7 @@ class Report:
             plotly=packed_plotly(),
             plots=packed(json.dumps([plot.as_json() for plot in plots], separators=(",", ":"))),
         )
-        # JSON can hold half a character, which no page can.
+        # JSON may contain lone surrogates, which UTF-8 cannot.
         return html.encode(errors="backslashreplace").decode()
 
     def write(self, path: Path) -> None:
@@ -127,7 +127,7 @@ def _section(question: Question, plots: list[Plot]) -> dict[str, Any]:
 
 
 def _evidence(spec: RunSpec) -> str | None:
-    """What our own models do on longer operands; those that are counted have standard attention."""
+    """The evidence of our own models on longer operands; only models with standard attention count."""
     hypothesis = spec.predicted_hypothesis(spec.beyond().test)
     if hypothesis is None or spec.positions != spec.encoding:
         return None
@@ -148,11 +148,11 @@ def packed_plotly() -> str:
 
 
 def packed(text: str) -> str:
-    """Compressed; the page unpacks it when it first draws."""
+    """Compressed text, which the page unpacks when it first draws."""
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
 
 
-# The verdicts at the top: tables of settings by test domain, all seeds of one together --------------------------
+# The verdicts at the top: tables of settings by test domain, with all seeds of a setting in one row ------------
 
 
 class Cell(NamedTuple):
@@ -160,14 +160,14 @@ class Cell(NamedTuple):
     predicted: str
     measured: str
     reach: str | None
-    """From the lowest to the highest of seeds that differ."""
+    """The range over seeds, if they differ."""
     agreement: str | None
 
 
 class VerdictRow(NamedTuple):
     question: Question
     setting: Setting
-    """Of the question's, with the runs of this row alone."""
+    """A setting of the question, with only the runs of this row."""
     cells: list[Cell]
 
 
@@ -176,7 +176,7 @@ def verdict_tables(asked: Sequence[Question]) -> dict[tuple[str, tuple[Domain, .
     tables: dict[tuple[str, tuple[Domain, ...]], list[VerdictRow]] = {}
     for question in asked:
         for setting in question.settings:
-            # Those tested on the same domains; a run that is not finished stands alone.
+            # Runs tested on the same domains share a row; an unfinished run has its own.
             comparable = group_by(setting.runs, lambda run: (_domains(run), run.label if run.standing else ""))
             for (domains, _), runs in comparable.items():
                 cells = [verdict_cell(rows) for rows in zip(*(run.verdicts for run in runs), strict=True)]
@@ -186,7 +186,7 @@ def verdict_tables(asked: Sequence[Question]) -> dict[tuple[str, tuple[Domain, .
 
 
 def row_filters(rows: Sequence[VerdictRow]) -> dict[str, list[str]]:
-    """What rows can be chosen by, in the order in which it appears."""
+    """The filters of rows and their options, in order of appearance."""
     found = {
         "task": [str(row.question.spec.task) for row in rows],
         "encoding": [row.question.spec.encoding for row in rows],
@@ -200,7 +200,7 @@ def _domains(run: ShownRun) -> tuple[Domain, ...]:
 
 
 def verdict_cell(seeds: Sequence[Verdict]) -> Cell:
-    """One test domain: the mean of seeds, and the lowest and highest."""
+    """The cell of one test domain: the mean over seeds, and the lowest and highest."""
     shares = [row.accuracy.share for row in seeds]
     found = {row.word or NO_PREDICTION for row in seeds}
     agreements = [100 * row.agreement.share for row in seeds if row.agreement is not None]

@@ -1,5 +1,5 @@
 "use strict";
-// The filter leaves those rows of the verdicts that match all that is chosen, and the questions that they link to.
+// Shows only the rows of the verdict tables that match all filters, and the questions they link to.
 function filterRows(form) {
   const { text, ...chosen } = Object.fromEntries(new FormData(form));
   const rows = [...document.querySelectorAll(".verdicts tbody tr")];
@@ -15,7 +15,7 @@ function filterRows(form) {
   form.querySelector("output").textContent = `${left.length || "none"} of ${rows.length} rows`;
 }
 
-// A table that is folded for its length is unfolded for what is left of it.
+// Updates a table's count of rows; a folded table is opened when it is filtered.
 function filterTable(table, filtered) {
   const left = table.querySelectorAll("tbody tr:not([hidden])").length;
   const count = table.querySelector("[data-rows]");

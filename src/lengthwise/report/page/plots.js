@@ -1,5 +1,5 @@
 "use strict";
-// Plots are drawn when they come into view, in the colours of the page, and again when these change.
+// Draws plots when they come into view, in the colours of the page, and again when these change.
 let plots = [];
 const drawn = new Set();
 const paperWidth = 660;
@@ -45,7 +45,7 @@ function percentAxes({ data, names, begin }) {
   return [names.length ? named : { tickformat: "," }, { range: [begin - room, 100 + room], ticksuffix: " %" }];
 }
 
-// What lies behind the curves: the domains of training, and where a prediction holds.
+// Shapes behind the curves: the trained domains, and the line above which a prediction holds.
 function shapes({ shaded, limit }) {
   const bands = shaded.map((place) => ({
     type: "rect", yref: "paper", y0: 0, y1: 1, x0: place - 0.5, x1: place + 0.5,
@@ -73,7 +73,7 @@ function themed(place, onPaper) {
   });
   const [x, y] = percentAxes(plot);
   const axis = { gridcolor: colour("grid"), linecolor: colour("line"), zeroline: false, automargin: true, fixedrange: true };
-  // Titles stand far enough from the ticks that margins are made for both.
+  // Titles are far enough from the ticks for the margins to fit both.
   const title = (text) => ({ text, standoff: 12 });
   return [
     data,
@@ -97,7 +97,7 @@ function themed(place, onPaper) {
   ];
 }
 
-// A heat map is its numbers, coloured; the page's style does the rest.
+// A heat map is a table of numbers, coloured by the page's style.
 function draw(place, onPaper = false) {
   drawn.add(place);
   const { heat, table } = plots[Number(place.dataset.plot)];
@@ -141,7 +141,7 @@ function cell(tag, text, scope) {
   return made;
 }
 
-// The numbers of a plot as a table that slides by itself where it is too wide; `heat` are percentages by row.
+// The numbers of a plot as a table that scrolls if it is too wide; `heat` are percentages by row.
 function numbers({ columns, rows }, heat = []) {
   const box = document.createElement("div");
   Object.assign(box, { className: "scroll", tabIndex: 0, role: "group", ariaLabel: "table" });
@@ -158,7 +158,7 @@ function numbers({ columns, rows }, heat = []) {
   return box;
 }
 
-// Toggles do not bubble, but can be caught on their way down.
+// Toggle events do not bubble, but can be captured.
 document.addEventListener(
   "toggle",
   async ({ target }) => {
@@ -177,7 +177,7 @@ document.addEventListener("click", (event) => {
   if (drawn.has(place)) draw(place);
 });
 
-// A link to a folded question unfolds it.
+// A link to a folded question opens it.
 function unfold() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
@@ -186,7 +186,7 @@ function unfold() {
 addEventListener("hashchange", unfold);
 if (location.hash) unfold();
 
-// Printing cannot wait, so the library is unpacked even if no plot was seen.
+// Printing cannot wait, so the library is unpacked even if no plot has been viewed.
 library().catch(() => {});
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraw(false));

@@ -1,6 +1,6 @@
-"""The plots of the page: what they show in plotly's terms, and their numbers; heat maps are numbers alone.
+"""The plots of the page: their data for plotly, and their tables of numbers; heat maps are coloured tables.
 
-What they say is in plots.toml; how they look (colours of a light or dark page, axes, scales) is for plots.js.
+Their texts are in plots.toml; their style (colours for light and dark pages, axes, scales) is in plots.js.
 """
 
 import tomllib
@@ -31,7 +31,7 @@ from lengthwise.report.queries import (
 from lengthwise.report.tables import EXACT, percent, percent_text
 from lengthwise.theory.hypotheses import Hypothesis
 
-# Okabe and Ito: told apart by colour-blind readers. Yellow comes last, as it is faint on white.
+# Okabe and Ito's colours, which colour-blind readers can distinguish. Yellow comes last, as it is pale on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 SYMBOLS = ("circle", "square", "triangle-up", "cross", "diamond", "x", "star")
 MOST_COLUMNS, MOST_DIGITS, MOST_POINTS = 8, 24, 40
@@ -41,33 +41,33 @@ FAILURES = {
     "malformed": ("not a number", "#CC79A7"),
     "wrong_length": ("wrong number of digits", "#E69F00"),
 }
-# Wrong digits from the ones place up: from light to dark, so that their order shows.
+# Colours of wrong digits from the units up, from light to dark, so that their order is visible.
 DIGIT_COLOURS = ("#C9E6F6", "#9BD0EE", "#6DBBE6", "#3F9FD2", "#1C87BE", "#0072B2", "#005C90")
 
 Trace = dict[str, Any]
 Curves = dict[str, dict[Domain, Point]]
-"""What runs measured under a name, by test domain; without those they were not tested on."""
+"""Points by name and by the test domains that were measured."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
     words: dict[str, str]
-    """What plots.toml has for it, filled in."""
+    """Its texts from plots.toml, filled in."""
     columns: Sequence[str]
-    """Of the table of its numbers, after the corner."""
+    """Headings of its table of numbers, after the corner."""
     rows: Sequence[Sequence[str]]
     data: Sequence[Trace] = ()
     heat: Sequence[Sequence[float | None]] = ()
-    """Percentages that colour the table: a heat map, which has no other drawing."""
+    """Percentages that colour the table, for heat maps."""
     height: int = 400
     names: Sequence[str] = ()
-    """Of the whole numbers on the x axis, from 0 on."""
+    """Labels of the integers 0, 1, ... on the x axis."""
     shaded: Sequence[int] = ()
-    """Of these, those of training."""
+    """Those of these that are trained lengths."""
     begin: float = 0
-    """Percent, where the y axis begins."""
+    """Start of the y axis, in percent."""
     limit: float | None = None
-    """Percent, above which a prediction holds."""
+    """Percentage above which a prediction holds."""
 
     def as_json(self) -> dict[str, Any]:
         drawn = {key: value for key, value in vars(self).items() if key not in ("words", "columns", "rows")}
@@ -87,7 +87,7 @@ def worded(kind: str, **facts: Any) -> dict[str, str]:
 
 
 def setting_plots(question: Question, setting: Setting) -> list[list[Plot]]:
-    """Pairs that belong side by side, measured beside theory, then the rest."""
+    """Groups of plots: pairs that are shown side by side, such as measured and exact, then the rest."""
     seeds = Seeds(tuple(run.view for run in setting.runs))
     longest = max(question.domains, key=lambda domain: domain.length)
     found = [training_plots(question, seeds), dependence_plots(seeds)]
@@ -107,7 +107,7 @@ def setting_plots(question: Question, setting: Setting) -> list[list[Plot]]:
 
 
 def length_plots(question: Question) -> list[Plot]:
-    """How often it is right, and how often it computes what theory says, where this says something."""
+    """Accuracy by length, and agreement with theory if there is a prediction."""
     return [accuracy_plot(question), *([agreement_plot(question)] if question.predicted else [])]
 
 
@@ -129,13 +129,13 @@ def agreement_plot(question: Question) -> Plot:
 
 
 def spread_plot(question: Question, setting: Setting) -> Plot | None:
-    """Each run on its own, where there are several."""
+    """Each run separately, if there are several."""
     if len(setting.runs) < 2:
         return None
     what = "agreement" if question.predicted else "accuracy"
     curves = {f"seed {run.view.seed}: {run.label}": _by_domain([run], question, what) for run in setting.runs}
     words = worded("spread", what=what, runs=len(setting.runs), lowest=_lowest(curves))
-    # So that differences show; never less than one percentage point is shown.
+    # Zoom in so that differences are visible, to a range of at least one percentage point.
     begin = min(99, *(own.low for points in curves.values() for own in points.values()))
     return _length_plot(question, curves, words, begin=begin)
 
@@ -153,7 +153,7 @@ def _by_domain(runs: Sequence[ShownRun], question: Question, what: str) -> dict[
 
 
 def _lowest(curves: Curves) -> str:
-    """The lowest point in words, for those who cannot see the others."""
+    """The lowest point in words, for screen readers."""
     mean, domain, name = min(
         (own.mean, str(d), name) for name, points in curves.items() for d, own in points.items()
     )
@@ -167,7 +167,7 @@ def _length_plot(
     exact: Mapping[Domain, Fraction | None] | None = None,
     **more: Any,
 ) -> Plot:
-    """Curves over the test domains, those of training shaded."""
+    """Curves over the test domains, the trained ones shaded."""
     domains = question.domains
     traces = [_points_trace(domains, *curve, k, len(curves)) for k, curve in enumerate(curves.items())]
     table = {f"{name} %": [own[d].text if d in own else "–" for d in domains] for name, own in curves.items()}
@@ -182,7 +182,7 @@ def _length_plot(
 
 
 def _points_trace(domains: Sequence[Domain], name: str, points: dict[Domain, Point], k: int, count: int) -> Trace:
-    """As curve k of `count`: they stand side by side, as equal points would hide each other."""
+    """Curve k of `count`, moved sideways, as equal points would hide each other."""
     offset = (k - (count - 1) / 2) * min(0.12, 0.7 / count)
     own = points.values()
     ends = {
@@ -207,7 +207,7 @@ def _theory_trace(exact: Mapping[Domain, Fraction | None]) -> Trace:
 
 
 def training_plots(question: Question, seeds: Seeds) -> list[Plot]:
-    """Heat maps of domain by step: how often it is right, and how often it does as predicted."""
+    """Heat maps of accuracy and of agreement by domain and step."""
     if everywhere(seeds.records())["step"].n_unique() < 3:
         return []
     predicted = {str(domain): str(row.hypothesis) for domain, row in question.predictions.items()}
@@ -265,7 +265,7 @@ def digits_through_training(seeds: Seeds, domain: Domain) -> Plot | None:
 
 
 def dependence_plots(seeds: Seeds) -> list[Plot]:
-    """Measured beside exact, where the records have an intervention."""
+    """Dependence, measured and exact, if the records have it."""
     found = dependence_cells(seeds)
     if found is None:
         return []
@@ -274,7 +274,7 @@ def dependence_plots(seeds: Seeds) -> list[Plot]:
 
 
 def _dependence(cells: Cells, hypothesis: Hypothesis | None) -> Plot:
-    """The ones place stands at the right and at the bottom, as numbers are written."""
+    """A heat map with the units at the right and at the bottom, as numbers are written."""
     answers, operands = (sorted({place[k] for place in cells}, reverse=True) for k in (0, 1))
     dead = [str(j) for j in reversed(operands) if all(cells.get((i, j), 0.0) < 1 for i in answers)]
     facts = {"hypothesis": hypothesis, "dead": ", ".join(dead), "first": percent_text(cells.get((1, 1)))}
@@ -293,13 +293,13 @@ def length_map(seeds: Seeds) -> Plot | None:
 
 
 def failure_plot(seeds: Seeds) -> Plot | None:
-    """Decoded answers by the way they fail, all runs together."""
+    """Decoded answers by kind of failure, over all runs."""
     shares = failures(seeds)
     if not shares:
         return None
     found = {way for own in shares.values() for way, share in own.items() if share}
     digits = sorted(way for way in found if isinstance(way, int))
-    # Wrong digits share out their colours.
+    # Wrong digits divide the range of colours.
     every = max(1, len(digits) - 1)
     ways = {way: look for way, look in FAILURES.items() if way in found} | {
         digit: (f"first wrong at digit {digit}", DIGIT_COLOURS[k * (len(DIGIT_COLOURS) - 1) // every])
@@ -326,7 +326,7 @@ def failure_plot(seeds: Seeds) -> Plot | None:
 def heat_map(
     cells: Mapping[tuple[Any, Any], float], rows: Sequence[Any], columns: Sequence[Any], words: dict[str, str]
 ) -> Plot:
-    """Percentages by row, from the top down as in a table, and column."""
+    """A heat map of percentages by row, from the top down, and column."""
     across, down = ([f"{name:,}" if isinstance(name, int) else name for name in own] for own in (columns, rows))
     means = [[cells.get((row, column)) for column in columns] for row in rows]
     table = [(name, *map(percent_text, own)) for name, own in zip(down, means, strict=True)]
@@ -339,13 +339,13 @@ def scatter(name: str, x: Sequence[Any], y: Sequence[Any], marker: Trace, mode: 
 
 
 def mark(k: int, size: int) -> dict[str, Any]:
-    """Of curve k: shapes go on where colours begin again."""
+    """The marker of curve k: shapes change when colours repeat."""
     symbol = SYMBOLS[(k + k // len(COLOURS)) % len(SYMBOLS)]
     return {"color": COLOURS[k % len(COLOURS)], "symbol": symbol, "size": size}
 
 
 def thinned(steps: Sequence[int], most: int) -> list[int]:
-    """At most so many of them, evenly, the first and the last among them.
+    """At most `most` of the items, evenly spaced, including the first and the last.
 
     >>> thinned(range(10), 4)
     [0, 3, 6, 9]

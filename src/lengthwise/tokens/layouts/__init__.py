@@ -1,4 +1,4 @@
-"""Numbers as tokens: which ids stand for a problem, and what a model may know of each token.
+"""Layouts: how a problem is written as tokens, and what is known of each token.
 
 >>> from lengthwise.tokens.digits import from_ints
 >>> for name in LAYOUTS:
@@ -41,12 +41,12 @@ LAYOUTS: Registry[Callable[[Task, int, int], Layout]] = Registry(
     },
     implementations=True,
 )
-"""A user's own layout registers here, and in `theory.encodings.LAYOUT_FACTS`: built from a task and both
-widths."""
+"""Functions that build a layout from a task and both widths. A new layout is registered here and in
+`theory.encodings.LAYOUT_FACTS`."""
 
 
 def build_layout(name: str, task: Task, operand_width: int, answer_width: int | None = None) -> Layout:
-    """By default the answer has room for every answer of operands of the given width."""
+    """A layout by name. By default the answer width fits every answer of operands of the given width."""
     if name not in LAYOUTS:
         raise InputError(f"unknown layout {name!r} (choose from {', '.join(LAYOUTS)})")
     needed = task.answer_digits(operand_width)

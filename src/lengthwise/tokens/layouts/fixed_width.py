@@ -1,4 +1,4 @@
-"""Layouts of fixed widths: numbers are zero-padded, so that every place means the same in all problems.
+"""Layouts of fixed width: numbers are zero-padded, so that every position means the same in all problems.
 
 Shapes: N columns, W operand digits; ... any leading dims.
 """
@@ -30,7 +30,7 @@ from lengthwise.tokens.layouts.layout import (
 
 @final
 class FixedWidth(PlacedLayout):
-    """Writes all places of every problem."""
+    """A layout that writes all places of every problem."""
 
     fixed_width = True
 
@@ -44,7 +44,7 @@ class FixedWidth(PlacedLayout):
 
 
 def padded(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
-    """The paper's: `12+345=357` is written `012+345=7530`, operands natural and the answer reversed."""
+    """The paper's layout: `12+345=357` is written `012+345=7530`, with only the answer reversed."""
     places = problem(operand_width, number(C, answer_width), natural=True)
     return FixedWidth(task, operand_width, answer_width, places)
 
@@ -52,22 +52,22 @@ def padded(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
 def aligned(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
     """All numbers reversed: `12+345=357` is written `210+543=7530`.
 
-    Digit i of a, b and c stand at the same distances for every i, as relative positions need it.
+    Digit i of a, b and c are at the same distances for every i, as relative positions require.
     """
     return FixedWidth(task, operand_width, answer_width, problem(operand_width, number(C, answer_width)))
 
 
 def descending(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
-    """Every number from its highest digit on: `12+345=357` is written `012+345=0357`.
+    """All numbers with the highest digit first: `12+345=357` is written `012+345=0357`.
 
-    Digits stand at constant distances as in `aligned`, but no carry can be read off the answer's digits so far.
+    Digits are at constant distances as in `aligned`, but no carry can be read off the answer's digits so far.
     """
     answer = number(C, answer_width, natural=True)
     return FixedWidth(task, operand_width, answer_width, problem(operand_width, answer, natural=True))
 
 
 def scratchpad(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
-    """The paper's chain: before the answer come, column by column, the raw sum of the column and its carry.
+    """The paper's chain: the answer follows the raw sum and the carry of every column.
 
     >>> from lengthwise.tokens.digits import from_ints
     >>> layout = scratchpad(Task.parse("mul"), operand_width=2, answer_width=4)
@@ -75,15 +75,15 @@ def scratchpad(task: Task, operand_width: int, answer_width: int) -> FixedWidth:
     >>> layout.render(layout.encode(*digits).ids[0])
     '[bos]21*43=800000101030000=8040;[eos]'
 
-    In 12 * 34 column 1 sums up to 8 and carries 0, column 2 to 10 and carries 1, column 3 to 3 and carries 0:
-    after the first = stand `800 00`, `010 10` and `300 00`, then another = and the answer. In 95 + 87 it is
-    `21 1` and `71 1`. Every number is reversed, and as wide as the largest of its kind can get in problems of the
-    layout's operand width. The chain is always that of the operands, whatever answer is written after it.
+    In 12 * 34 column 1 sums to 8 and carries 0, column 2 sums to 10 and carries 1, column 3 sums to 3 and carries
+    0: the first = is followed by `800 00`, `010 10` and `300 00`, then by another = and the answer. In 95 + 87 it
+    is `21 1` and `71 1`. Every number is reversed and padded to the largest of its kind for the layout's operand
+    width. The chain always follows from the operands, whatever answer is written after it.
 
-    Widths are fixed so that a column's sum and carry, and its digit of the answer, stand at distances that do not
-    depend on the problem. In the chain, carry i follows sum i and carry i-1 at the same distances for every i:
-    that is the part of multiplication which the paper finds to be the same at every position, and which relative
-    positions can use. A chain as short as its problem would keep that, yet move the answer against it.
+    Widths are fixed so that the distances between a column's sum, its carry and its answer digit do not depend on
+    the problem. Carry i follows sum i and carry i-1 at the same distances for every i: that is the part of
+    multiplication which the paper finds to be the same at every position, and which relative positions can use. A
+    chain as short as its problem would keep these distances, but not those to the answer.
     """
     chain = ScratchpadSteps(task, operand_width)
     answer = [*chain.places(), symbol(EQUALS), *number(C, answer_width)]
@@ -103,7 +103,7 @@ class ScratchpadSteps:
     def __init__(self, task: Task, operand_width: int) -> None:
         if task.operation not in COLUMN_SUMS or task.modulus is not None:
             choices = ", ".join(COLUMN_SUMS)
-            raise InputError(f"the scratchpad layout does not go with {task} (choose from {choices})")
+            raise InputError(f"the scratchpad layout cannot be used for {task} (choose from {choices})")
         self.base, self.sums = task.base, COLUMN_SUMS[task.operation]
         # The largest operands have the largest sum in every column.
         highest = torch.full((operand_width,), self.base - 1, dtype=torch.int8)

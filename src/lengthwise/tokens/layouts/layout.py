@@ -1,10 +1,10 @@
-"""What a layout is: a vocabulary, and places for its tokens in the order they are written.
+"""The interface of layouts: a vocabulary, and places for tokens in the order they are written.
 
 >>> Vocabulary(10).text([13, 1, 2, 10, 3, 11, 5, 1, 12, 14])
 '[bos]12+3=51;[eos]'
 
-A *place* is either a symbol's or a digit's. Its id comes from a row of candidates, the *pool*: the digits of a,
-b and c, those of intermediate steps where there are any, and the symbols.
+A *place* is that of a symbol or of a digit. Its id comes from a row of candidates, the *pool*: the digits of a, b
+and c, those of intermediate steps if there are any, and the symbols.
 
 Shapes: T tokens of a problem, or places, W operand digits, A answer digits, S = 2 W + A + steps + 6 candidates;
 ... any leading dims.
@@ -24,9 +24,9 @@ from lengthwise.tokens.digits import resize, to_ints
 
 
 class Vocabulary:
-    """Ids 0 .. base-1 are the digits, then come the operator, =, ;, [bos], [eos] and the line break.
+    """Ids 0 .. base-1 are the digits, followed by the operator, =, ;, [bos], [eos] and the line break.
 
-    Both operators share an id: a model has one task. The line break pads, and does nothing else.
+    All operators share an id, as a model has one task. The line break is used only for padding.
     """
 
     def __init__(self, base: int, symbol: str = "+") -> None:
@@ -41,17 +41,17 @@ class Vocabulary:
         return "".join(self.texts[i] for i in ids)
 
     def shown(self, token: int) -> str:
-        """A token as a message names it; a model's padded logits may yield one that does not exist."""
+        """A token as messages name it; a model's padded logits may give one that does not exist."""
         return repr(self.texts[token]) if 0 <= token < len(self) else f"token {token}"
 
     def ids(self, text: str) -> list[int] | None:
-        """The tokens of a text; None if it holds anything else."""
+        """The tokens of a text; None if it contains anything else."""
         found = re.findall("|".join(map(re.escape, self.texts)), text)
         return [self.texts.index(token) for token in found] if "".join(found) == text else None
 
 
 class Tokens(NamedTuple):
-    """A batch of problems as tokens. Where a layout is fixed, all but the ids are [T] and broadcast.
+    """A batch of problems as tokens. In layouts of fixed width, everything but the ids is [T] and broadcasts.
 
     ids            int64, one per token
     answer         bool: the tokens a model must produce, all from the one after = to [eos]
@@ -66,11 +66,11 @@ class Tokens(NamedTuple):
 
     @property
     def prompt_length(self) -> Tensor:
-        """How many tokens precede the answer: [...], or [] where that is the same for all."""
+        """The number of tokens before the answer: [...], or [] where it is the same for all."""
         return (self.answer.cumsum(-1) == 0).sum(-1)
 
     def spread(self) -> "Tokens":
-        """The same with everything [..., T]."""
+        """The same tokens with every field expanded to [..., T]."""
         return Tokens(*(part.expand(self.ids.shape) for part in self))
 
 
@@ -81,10 +81,10 @@ class Malformed(NamedTuple):
 class Layout(Protocol):
     """How a problem becomes tokens.
 
-    `length` is the longest sequence; shorter ones end in line breaks, which stand nowhere else. 0 and 0 with
-    the answer 0 give the shortest prompt and the shortest sequence. What is known of an answer's token, its
-    significance and number, follows from its place in the answer and from whether it is a digit, so that it
-    is known as soon as the token is written.
+    `length` is that of the longest sequence; shorter ones end in line breaks, which are used nowhere else. 0 and 0
+    with the answer 0 give the shortest prompt and the shortest sequence. The significance and number of an
+    answer's token depend only on its position in the answer and on whether it is a digit, so that they are known
+    as soon as the token is written.
     """
 
     vocabulary: Vocabulary
@@ -101,7 +101,7 @@ class Layout(Protocol):
     def render(self, ids: Tensor | Sequence[int]) -> str: ...
 
     def read_answer(self, ids: Tensor | Sequence[int]) -> int | Malformed:
-        """The number in the tokens after =; what follows its [eos] is not read."""
+        """The number in the tokens after =; tokens after its [eos] are ignored."""
         ...
 
 
@@ -116,7 +116,8 @@ OPERATOR, EQUALS, END, BOS, EOS, LINE_BREAK = range(6)
 
 
 class Place(NamedTuple):
-    """`source` is where its id stands among the candidates of its kind: digits of one number, or symbols."""
+    """A place for a token. `source` is the index of its id among the candidates of its kind: digits of one number,
+    or symbols."""
 
     number: int
     significance: int
@@ -148,9 +149,9 @@ def problem(operand_width: int, answer: Sequence[Place], *, natural: bool = Fals
 
 
 class PlacedLayout:
-    """Base of layouts that are lists of places. Their tables are cached for each device.
+    """Base class of layouts that are lists of places. Their tables are cached for each device.
 
-    `steps` gives the digits of intermediate steps, from operands [..., W], where these have places.
+    `steps` computes the digits of intermediate steps from operands [..., W], if the layout has them.
     """
 
     def __init__(
@@ -187,8 +188,8 @@ class PlacedLayout:
         return torch.cat([a, b, c, *steps, symbols.expand(*a.shape[:-1], -1)], -1).long()
 
     def tables(self, device: torch.device) -> Tokens:
-        """What is known of all places [T], and last of one more: the line break that pads. In place of ids it has
-        where each stands in the pool."""
+        """The facts of all places [T] and, last, of the line break that pads. Instead of ids it has each place's
+        index in the pool."""
         if device not in self._tables:
             places = [*self.places, symbol(LINE_BREAK)]
             slots = [self.starts[place.number] + place.source for place in places]
@@ -199,14 +200,14 @@ class PlacedLayout:
         return self._tables[device]
 
     def read_places(self, tokens: Sequence[int], places: Sequence[Place]) -> int | Malformed:
-        """The answer in tokens that should fill these places, all that follow the prompt."""
+        """The answer in the tokens that should fill these places, all places after the prompt."""
         for token, place in zip(tokens, places, strict=False):
             if not self._fits(token, place):
                 return Malformed(f"{self.vocabulary.shown(token)} stands where {self._name(place)} should")
         if len(tokens) < len(places):
             return Malformed(f"the tokens end where {self._name(places[len(tokens)])} should stand")
         digits = {place.source: token for token, place in zip(tokens, places, strict=True) if place.number == C}
-        # Python's int() stops at 4300 digits.
+        # Python's int() refuses more than 4,300 digits.
         return to_ints(torch.tensor([digits[i] for i in range(len(digits))]), self.vocabulary.base)[0]
 
     def _fits(self, token: int, place: Place) -> bool:

@@ -1,4 +1,4 @@
-"""Layouts where problems differ in length: numbers have as many digits as they, or their problem, need.
+"""Layouts of variable length: numbers have as many digits as they, or their problem, need.
 
 Shapes: T places of the longest problem, W operand digits, A answer digits; ... any leading dims.
 """
@@ -28,10 +28,10 @@ from lengthwise.tokens.layouts.layout import (
 
 @final
 class NaturalLength(PlacedLayout):
-    """Leaves out the places of digits that are not written; line breaks fill up what is left.
+    """A layout that skips the places of digits that are not written, and pads with line breaks.
 
-    With `level`, both operands are as wide as the longer one, and the answer as wide as the widest of such
-    operands.
+    With `level`, both operands are as wide as the longer one, and the answer as wide as the longest possible
+    answer for such operands.
     """
 
     fixed_width = False
@@ -50,14 +50,14 @@ class NaturalLength(PlacedLayout):
         self.natural, self.level = natural, level
         answer_digits = (min(task.answer_digits(n), answer_width) for n in range(1, operand_width + 1))
         self.answer_digits = torch.tensor([0, *answer_digits])
-        """The widest answer, by the longer operand's digits."""
+        """The width of the longest answer, by the digits of the longer operand."""
 
     def encode(self, a: Tensor, b: Tensor, c: Tensor) -> Tokens:
         tables, pool = self.tables(a.device), self.pool(a, b, c)
         lengths = torch.stack([digit_lengths(digits) for digits in (a, b, c)], -1)
         if self.level:
             lengths = self._levelled(lengths)
-        # A symbol, of number 0, is always there: its significance is 0 at most.
+        # Symbols have number 0 and a significance of at most 0, so they are always present.
         allowed = torch.nn.functional.pad(lengths, (1, 0))
         places = slice(self.length)
         present = tables.significance[places] <= allowed[..., tables.number[places]]
@@ -66,11 +66,11 @@ class NaturalLength(PlacedLayout):
         return Tokens(pool.gather(-1, slot), *known)
 
     def _levelled(self, lengths: Tensor) -> Tensor:
-        """How many digits of a, b and c [..., 3] are written, from how many these have."""
+        """The number of digits of a, b and c [..., 3] that are written, from the number they have."""
         if self.answer_digits.device != lengths.device:
             self.answer_digits = self.answer_digits.to(lengths.device)
         longer = lengths[..., :2].amax(-1)
-        # An answer that is not one of these operands may have more digits, and is written whole.
+        # An answer that is not that of these operands may have more digits, and is not cut.
         answer = torch.maximum(lengths[..., 2], self.answer_digits[longer])
         return torch.stack([longer, longer, answer], -1)
 
@@ -88,7 +88,7 @@ class NaturalLength(PlacedLayout):
 
 
 def squeezed(present: Tensor, width: int) -> Tensor:
-    """Which of S slots stand at `width` places once the absent are dropped; S where no slot is left.
+    """The indices of the present slots, in order, at `width` places; S, the number of slots, where none is left.
 
     >>> squeezed(torch.tensor([True, False, True, True]), 4).tolist()
     [0, 2, 3, 4]
@@ -98,7 +98,7 @@ def squeezed(present: Tensor, width: int) -> Tensor:
     present is bool [..., S]; the result is int64 [..., width].
     """
     slots = present.shape[-1]
-    # What is absent, or too far right, goes to one place more, which is cut off.
+    # Absent slots, and those too far right, go to an extra place, which is cut off.
     place = torch.where(present, present.cumsum(-1) - 1, width).clamp(max=width)
     order = torch.full((*present.shape[:-1], width + 1), slots, device=present.device)
     number = torch.arange(slots, device=present.device).expand_as(place)
@@ -111,15 +111,15 @@ def all_reversed(task: Task, operand_width: int, answer_width: int) -> NaturalLe
 
 
 def level(task: Task, operand_width: int, answer_width: int) -> NaturalLength:
-    """`12+345=357` is written `210+543=7530`: as wide as its longer operand, which is how position coupling was
-    published. Every column of a sum then has a digit of either operand, or of none."""
+    """`12+345=357` is written `210+543=7530`: as wide as its longer operand, as published for position coupling.
+    Every column of a sum then has digits of both operands, or of neither."""
     return NaturalLength(task, operand_width, answer_width, level=True)
 
 
 def plain(task: Task, operand_width: int, answer_width: int) -> NaturalLength:
-    """`12+345=357` is written as it stands.
+    """`12+345=357` is written unchanged.
 
-    The significance of an answer's digit depends on how many follow, so nothing that a model is told while it
-    writes may depend on it: encodings that number tokens by significance do not go with this layout.
+    The significance of an answer's digit depends on how many digits follow, so it is not known while the model
+    writes: encodings that number tokens by significance cannot be used with this layout.
     """
     return NaturalLength(task, operand_width, answer_width, natural=True)

@@ -61,7 +61,7 @@ def test_verbs_that_write_files_say_that_they_take_long(arguments, said, tmp_pat
     monkeypatch.setattr(progress, "MOMENT", 0.0)
     monkeypatch.chdir(tmp_path)
     main(arguments.split())
-    assert capsys.readouterr().err == f"{said}: this takes more than a moment\n"
+    assert capsys.readouterr().err == f"{said}: please wait\n"
 
 
 def training(step: int) -> SimpleNamespace:

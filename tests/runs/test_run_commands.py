@@ -328,4 +328,4 @@ def test_bad_records_of_a_finished_run_are_one_line(capsys, tmp_path):
     file.write_text(config.model_dump_json())
     where = ["--out", tmp_path, "--name", folder.path.name]
     capsys.readouterr()  # what training said
-    assert "records.jsonl is no record" in refused(capsys, "train", "--config", file, *where)
+    assert "records.jsonl is not a record" in refused(capsys, "train", "--config", file, *where)

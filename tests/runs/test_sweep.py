@@ -84,7 +84,7 @@ def test_stacks_depend_on_the_list_of_runs_alone(tmp_path):
     ("options", "said"),
     [
         ("--vary seed 0..9", "missing task"),
-        ("add --vary seeds 0..9", "unknown option 'seeds' (choose one of a run's config"),
+        ("add --vary seeds 0..9", "unknown option 'seeds' (choose an option of train"),
         ("add --vary seed 9..0", "range 9..0 has 0 values (must be 1 to 100,000)"),
         ("add --vary seed ٣..٥", "seed is '٣..٥'"),
         ("add --vary seed 0..99999 --vary base 2,3", "more than 100,000 runs"),

@@ -105,7 +105,7 @@ def test_no_pairs_at_all(tmp_path, text):
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(InputError, match="cannot read pairs from"):
         problems.read_pairs(tmp_path / "missing.txt", Task.parse("add"))
-    with pytest.raises(InputError, match="cannot read .*: it is not a regular file"):
+    with pytest.raises(InputError, match=r"cannot read .*: it is not a regular file"):
         problems.read_pairs(tmp_path, Task.parse("add"))
     with pytest.raises(InputError, match="cannot read pairs from"):
         read(tmp_path, b"\xff\xfe1 2")

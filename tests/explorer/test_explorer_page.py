@@ -163,7 +163,8 @@ def test_what_was_measured_stands_beside_a_prediction(opened):
     page.get_by_text("As a table").click()
     cells = page.locator("#accuracy tbody tr").last.locator("td")
     expect(cells.last).to_have_text(re.compile(r"0 of \d+ hold"))
-    expect(page.locator("#accuracy .as-table")).to_contain_text("windowed:5: it will compute each digit from only 5")
+    as_table = page.locator("#accuracy .as-table")
+    expect(as_table).to_contain_text("windowed:5: it will compute each digit from only 5")
 
 
 def test_a_link_followed_while_another_part_opens_is_not_lost(opened):

@@ -98,7 +98,7 @@ def accuracy_by_length(views: Sequence[RunView], label: Callable[[RunView], str]
 
     def paint(axes: Axes, seeds: Seeds) -> None:
         for k, run in enumerate(seeds.each()):
-            shift = 0.2 * (k - (len(seeds.views) - 1) / 2)
+            shift = min(0.2, 0.5 / len(seeds.views)) * (k - (len(seeds.views) - 1) / 2)
             draw_bars(axes, run.intervals(), COLOURS[0], shift=shift, label=measured)
         rows = seeds.first.spec.predictions(single_lengths(seeds.first))
         exact = {row.domain.length: float(100 * row.accuracy) for row in rows if row.accuracy is not None}

@@ -162,13 +162,17 @@ def _counts(where: str, source: str, says: str, decided_by: Decided) -> dict[str
     rows = [tally(seeds.values()) for seeds in decided_by.values()]
     words = [word for row in rows for word in row.words]
     hold = f"{sum(row.holds for row in rows)} of {len(rows)}"
+    if not rows:
+        hold = "not tested here"
+    elif len(words) == len(rows):
+        hold = "no verdict: one seed"
     return {
         where: source,
         "what it says": says,
         "rows": len(rows),
         "runs": len(words),
         **{word: words.count(word) for word in (HOLDS, FAILS, UNDECIDED)},
-        "rows that hold in all seeds": hold if rows else "not tested here",
+        "rows that hold in all seeds": hold,
     }
 
 

@@ -228,7 +228,8 @@ def row_verdicts(collection: Collection, recipe: Recipe) -> TextTable | None:
     rows = rows_of(recipe, collection).values()
     lines = [{**_against_theory(seeds), "verdict": tally(map(run_verdict, seeds.views))} for seeds in rows]
     hold = sum(line["verdict"].holds for line in lines)
-    return text_table(f"{hold} of {len(rows)} hold on every length, in every seed", lines, words=2)
+    which = "in every seed" if any(len(seeds.views) > 1 for seeds in rows) else "one seed"
+    return text_table(f"{hold} of {len(rows)} hold on every length, {which}", lines, words=2)
 
 
 def _against_theory(seeds: Seeds) -> dict[str, Any]:
@@ -261,7 +262,8 @@ def regularization_grid(collection: Collection, grid: Recipe, family: Recipe) ->
             both = [short_percent(own and round(own.mean, 2)) for own in (seeds.beyond(THEORY), seeds.learned)]
             line = lines.setdefault(dropout, {"dropout": f"{dropout:g}"})
             line[f"decay {decay:g}"] = "{} ({})".format(*both)
-            title = f"{view.task} trained on {view.train} for {view.config['training']['steps']} steps"
+            each = "one seed each" if len(seeds.views) == 1 else f"{len(seeds.views)} seeds each"
+            title = f"{view.task} trained on {view.train} for {view.config['training']['steps']} steps, {each}"
     return text_table(title, [lines[dropout] for dropout in sorted(lines)])
 
 

@@ -7,8 +7,7 @@ import pytest
 from relative_runs import TASKS, fake_run, relative_runs
 
 from lengthwise.arithmetic import Task
-from lengthwise.recipes import RECIPES
-from lengthwise.recipes.recipe import Tally, generalizes, mark
+from lengthwise.recipes import RECIPES, Tally, generalizes, mark
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
 from lengthwise.report.collection import Collection
 from lengthwise.report.figures import FIGURES, draw

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
+from lengthwise.recipes import TUNING_SEED
 from lengthwise.recipes.configure import one_level
-from lengthwise.recipes.recipe import TUNING_SEED
 from lengthwise.records.files import printable
 from lengthwise.records.folder import RunSource, is_packed, notes, runs_below
 from lengthwise.records.spec import RunSpec

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import polars as pl
 
 from lengthwise.arithmetic import Domain
-from lengthwise.recipes import Recipe
-from lengthwise.recipes.recipe import compared, row_names
+from lengthwise.recipes import Recipe, compared, row_names
 from lengthwise.records.analysis import dependence_of
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.spec import RunSpec

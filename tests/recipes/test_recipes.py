@@ -14,7 +14,7 @@ from lengthwise.cli import main
 from lengthwise.errors import InputError
 from lengthwise.model.config import SIZES
 from lengthwise.recipes import RECIPES, Recipe, Setting, catalogue, find_recipes, row_names
-from lengthwise.report.collection import Collection
+from lengthwise.report.queries import Collection
 from lengthwise.report.recipe_tables import COLUMNS
 from lengthwise.runs.build import stack_key
 from lengthwise.runs.engines import covered

@@ -1,5 +1,5 @@
-"""Recipes, the named experiments: each has its rows, and the tables, figures and claims made from its runs. And what
-rows share: scale, tuning, and small models for a laptop.
+"""Recipes, the named experiments: each has its rows, and the tables, figures and claims made from its runs. And
+what rows share: scale, tuning, and small models for a laptop.
 
 A run belongs to a recipe by its row, ROW-sSEED. The texts of a recipe, the functions of the report that make its
 tables and figures, and the functions here that decide its theorems and claims are in catalogue.toml. They are

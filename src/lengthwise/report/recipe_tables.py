@@ -27,8 +27,7 @@ from lengthwise.recipes.relative import has_steps, step_counts
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import FAILS, HOLDS, combined, judge
 from lengthwise.records.view import RunView
-from lengthwise.report.collection import Collection
-from lengthwise.report.queries import Point, Seeds, grouped, latest, rows_of
+from lengthwise.report.queries import Collection, Point, Seeds, grouped, latest, rows_of
 from lengthwise.report.tables import TextTable, short_percent, text_table
 from lengthwise.report.words import positions_label
 from lengthwise.theory.encodings import layout_facts

@@ -28,10 +28,10 @@ from lengthwise.records.evidence import Evidence, Kind
 from lengthwise.records.files import replace_file, write_json
 from lengthwise.records.verdicts import FAILS, GATE, HOLDS, TOLERANCE, UNDECIDED, combined
 from lengthwise.records.view import RunView
-from lengthwise.report.collection import Collection, group_by
+from lengthwise.report import group_by
 from lengthwise.report.figures import FIGURES, draw, save
 from lengthwise.report.paper import paper_tables, summary
-from lengthwise.report.queries import Point, rows_of
+from lengthwise.report.queries import Collection, Point, rows_of
 from lengthwise.report.recipe_tables import budget_table, line_table, regularization_grid
 from lengthwise.report.tables import TextTable, csv_text, latex, markdown, short_percent, text_table
 from lengthwise.theory.accuracy import truncation_error

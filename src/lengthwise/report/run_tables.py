@@ -25,7 +25,7 @@ from lengthwise.records.verdicts import (
     measured,
 )
 from lengthwise.records.view import RunView
-from lengthwise.report.collection import group_by
+from lengthwise.report import group_by
 from lengthwise.report.tables import EXACT, new_table, percent
 from lengthwise.report.words import glosses, legend
 

@@ -17,7 +17,7 @@ from lengthwise.records.analysis import LEARNED, LearningOrder, Standstill, lear
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import GATE
 from lengthwise.records.view import RunView
-from lengthwise.report.collection import group_by
+from lengthwise.report import group_by
 from lengthwise.report.figures import (
     BLACK,
     COLOURS,

@@ -11,7 +11,7 @@ separately, and a row's verdict counts its seeds.
 """
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -192,6 +192,8 @@ class Figure:
     """The function of report/figures that draws it, such as `lengths.counterexample`."""
     of: str
     """The recipe whose rows it shows."""
+    recipe: str
+    """The recipe it belongs to."""
 
 
 @dataclass(frozen=True)
@@ -217,7 +219,7 @@ class Recipe:
 
     @property
     def figures(self) -> list[Figure]:
-        return [figure for owner, figure in _figures() if owner == self.name]
+        return [figure for figure in FIGURES.values() if figure.recipe == self.name]
 
     def usual_seeds(self, setting: Setting) -> int:
         return 1 if setting.laptop else len(self.seeds)
@@ -236,17 +238,6 @@ class Recipe:
 @cache
 def catalogue() -> dict[str, Any]:
     return tomllib.loads(files("lengthwise.recipes").joinpath("catalogue.toml").read_text())
-
-
-@cache
-def _figures() -> list[tuple[str, Figure]]:
-    """Every figure, with the recipe it belongs to."""
-    found: list[tuple[str, Figure]] = []
-    for entry in catalogue()["figures"]:
-        for of, words in entry["of"].items():
-            texts = {key: entry[key].format(recipe=of, words=words) for key in ("name", "title", "caption", "alt")}
-            found.append((entry.get("recipe", of), Figure(**texts, drawn_by=entry["drawn_by"], of=of)))
-    return found
 
 
 @cache
@@ -383,7 +374,17 @@ def last(run: RunView, wanted: Callable[[Record], bool]) -> list[Measured]:
     return [measured(record) for record in run.at(run.last_step) if wanted(record)]
 
 
-# --- all recipes ----------------------------------------------------------------------------------------------
+# --- all recipes and figures ----------------------------------------------------------------------------------
+
+
+def _figures() -> Iterator[Figure]:
+    for entry in catalogue()["figures"]:
+        for of, words in entry["of"].items():
+            texts = {key: entry[key].format(recipe=of, words=words) for key in ("name", "title", "caption", "alt")}
+            yield Figure(**texts, drawn_by=entry["drawn_by"], of=of, recipe=entry.get("recipe", of))
+
+
+FIGURES = {figure.name: figure for figure in _figures()}
 
 
 def _made(name: str, *, rows: str, purpose: str, **more: Any) -> Recipe:

@@ -162,8 +162,8 @@ class Catalogue:
 def _settings(runs: Iterable[RunEntry]) -> dict[str, str]:
     """For each group of seeds, given by one of its runs: how its training differs from others with its
     question."""
-    from lengthwise.recipes.configure import told_apart
     from lengthwise.report import group_by
+    from lengthwise.report.run_tables import told_apart
 
     questions = group_by(runs, lambda run: (run.task, run.base, run.train, run.encoding, run.layout))
     alike = (told_apart({run.group: run.config for run in group}) for group in questions.values())

@@ -1,5 +1,5 @@
-"""Presets; the complete config of a run from a task, a preset or a file, for `train`; grids of runs for `sweep`:
-every combination of some options' values, each run named after its own; and how configs differ.
+"""Presets; the complete config of a run from a task, a preset or a file, for `train`; and grids of runs for
+`sweep`: every combination of some options' values, each run named after its own.
 
 >>> config = configure("add", train="D2", size="nano", steps=500, training={"batch": 64})
 >>> config.model.layers, config.training.steps, config.training.batch, config.training.schedule
@@ -162,8 +162,6 @@ def _read(path: Path) -> Any:
 
 START = ("config", "preset", "size")
 """Options that say what a config starts from, besides the task."""
-# Options that say how a run is evaluated, not how it is trained.
-WATCHING = ("seed", "test", "evaluation", "training.evaluate_every", "training.checkpoint_every")
 IN_EVERY_NAME = ("task", "train", "base", "encoding", "layout", "seed")
 MOST_RUNS, LONGEST_NAME = 100_000, 255
 
@@ -254,21 +252,6 @@ def one_level(content: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in content.items():
         found |= {f"{name}.{key}": own for key, own in value.items()} if isinstance(value, dict) else {name: value}
     return found
-
-
-def told_apart(configs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """For each run of one question, how its training differs from the others: empty if all were trained in the
-    same way, equal for runs that differ only in their seed."""
-    flat = {label: one_level(config) for label, config in configs.items()}
-    first, *others = flat.values()
-    # A config of an earlier version lacks later keys; only keys that all have can be compared.
-    shared = [key for key in first if all(key in other for other in others) and not key.startswith(WATCHING)]
-    differing = [key for key in shared if any(other[key] != first[key] for other in others)]
-    names = {key: key.rpartition(".")[2].replace("_", " ") for key in differing}
-    return {
-        label: ", ".join(f"{name} {'–' if config[key] is None else config[key]}" for key, name in names.items())
-        for label, config in flat.items()
-    }
 
 
 def _run_name(config: RunConfig, chosen: Mapping[str, Any]) -> str:

@@ -113,9 +113,7 @@ class Seeds:
         """Every run separately."""
         return [Seeds((view,)) for view in self.views]
 
-    def percent(
-        self, counts: Callable[[RunView], Sequence[Measured | None]], over: Over = fmean
-    ) -> Point | None:
+    def percent(self, counts: Callable[[RunView], Sequence[Measured | None]], over: Over = fmean) -> Point | None:
         """The mean of each seed's counts, in percent, over the seeds that have any."""
         found = [[100 * own.share for own in counts(view) if own is not None] for view in self.views]
         seeds = [over(percents) for percents in found if percents]

@@ -17,7 +17,6 @@ from plotly.offline import get_plotlyjs
 from lengthwise import __version__
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
-from lengthwise.recipes.configure import told_apart
 from lengthwise.records.evidence import evidence_of
 from lengthwise.records.files import printable, write_output
 from lengthwise.records.folder import RunSource, is_packed, runs_below
@@ -27,7 +26,7 @@ from lengthwise.records.view import RunView
 from lengthwise.report import group_by, words
 from lengthwise.report.page.plots import Plot, length_plots, setting_plots
 from lengthwise.report.queries import Point
-from lengthwise.report.run_tables import QUANTITIES, verdict_cells
+from lengthwise.report.run_tables import QUANTITIES, told_apart, verdict_cells
 from lengthwise.report.tables import EXACT, percent
 from lengthwise.theory.predict import Prediction
 

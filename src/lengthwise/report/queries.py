@@ -67,6 +67,11 @@ class Collection:
         return notes(self.folder)
 
 
+def average(values: Sequence[float]) -> float:
+    # Not fmean: printed digits would differ where the two round differently.
+    return sum(values) / len(values)
+
+
 class Point(NamedTuple):
     """The mean, the lowest and the highest over runs; of counts in percent.
 
@@ -113,13 +118,15 @@ class Seeds:
         """Every run separately."""
         return [Seeds((view,)) for view in self.views]
 
-    def percent(self, counts: Callable[[RunView], Sequence[Measured | None]], over: Over = fmean) -> Point | None:
+    def percent(
+        self, counts: Callable[[RunView], Sequence[Measured | None]], over: Over = average
+    ) -> Point | None:
         """The mean of each seed's counts, in percent, over the seeds that have any."""
         found = [[100 * own.share for own in counts(view) if own is not None] for view in self.views]
         seeds = [over(percents) for percents in found if percents]
         return Point.of(seeds) if seeds else None
 
-    def exact_match(self, *domains: Domain, reference: str = TRUTH, over: Over = fmean) -> Point | None:
+    def exact_match(self, *domains: Domain, reference: str = TRUTH, over: Over = average) -> Point | None:
         """Exact match after training, on those domains that were compared with the reference."""
         return self.percent(lambda view: compared(view, domains, reference), over)
 
@@ -128,7 +135,7 @@ class Seeds:
         """Accuracy on the training domain."""
         return self.exact_match(self.first.train)
 
-    def beyond(self, reference: str = TRUTH, over: Over = fmean) -> Point | None:
+    def beyond(self, reference: str = TRUTH, over: Over = average) -> Point | None:
         """Exact match over all longer lengths."""
         return self.exact_match(*self.first.spec.longer(), reference=reference, over=over)
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from lengthwise.report.collection import Collection
 from lengthwise.report.figures import look
 from lengthwise.report.figures.lengths import accuracy_by_length
+from lengthwise.report.queries import Collection
 from lengthwise.report.results import results_page, write_evidence, write_results
 
 ROOT = Path(__file__).parent.parent

@@ -220,7 +220,7 @@ def render(recipes: Sequence[Recipe], out: Path, console: Console) -> None:
             f"{error.name} is not installed, so nothing is drawn; run the same command where it is installed",
             soft_wrap=True,
         )
-    from lengthwise.report.collection import Collection
+    from lengthwise.report.queries import Collection
     from lengthwise.report.tables import terminal
 
     collection = Collection(out)

@@ -7,7 +7,7 @@ import pytest
 from fakes import tiny_config
 from serving import Server, serving
 
-from lengthwise.explorer.queries import MAX_LISTED
+from lengthwise.explorer import MAX_LISTED
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,8 @@ import pytest
 
 from lengthwise.commands.explore import Explore
 from lengthwise.errors import InputError
+from lengthwise.explorer import RefusedError
 from lengthwise.explorer import runs as runs_module
-from lengthwise.explorer.queries import RefusedError
 from lengthwise.explorer.runs import DEFAULT_ROOTS, Catalogue
 
 

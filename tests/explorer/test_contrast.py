@@ -11,7 +11,7 @@ PAGE = Path(explorer.__file__).parent / "page"
 COLOURS = {
     name: {"light": light, "dark": dark}
     for name, light, dark in re.findall(
-        r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", (PAGE / "style.css").read_text()
+        r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", (PAGE / "css/style.css").read_text()
     )
 }
 CURVES = re.findall(r"#\w{6}", re.search(r"COLOURS = \[.*?\]", (PAGE / "line_chart.js").read_text())[0])

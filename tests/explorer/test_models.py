@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lengthwise.explorer import workers
-from lengthwise.explorer.queries import LOADED_MODELS, MAX_QUEUED_TOKENS, RefusedError
+from lengthwise.explorer import LOADED_MODELS, MAX_QUEUED_TOKENS, RefusedError, workers
 from lengthwise.explorer.workers import Models, Queue
 
 

@@ -1,8 +1,8 @@
 import pytest
 
 from lengthwise.arithmetic import Task
+from lengthwise.explorer import MAX_DIGITS, MAX_ROWS, RefusedError
 from lengthwise.explorer.predict import NOT_SHOWN, check, explain, predict_rows
-from lengthwise.explorer.queries import MAX_DIGITS, MAX_ROWS, RefusedError
 from lengthwise.records.evidence import predict
 from lengthwise.theory.hypotheses import Hypothesis
 

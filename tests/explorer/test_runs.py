@@ -13,7 +13,7 @@ from lengthwise.explorer.runs import Catalogue, points, summary
 from lengthwise.records.folder import packed_runs
 from lengthwise.records.schema import Record
 from lengthwise.records.view import RunView
-from lengthwise.report.collection import find_runs, questions
+from lengthwise.report.page import find_runs, questions
 from lengthwise.report.run_tables import row_verdict
 
 

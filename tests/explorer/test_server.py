@@ -20,7 +20,7 @@ import pytest
 from serving import children, serving, stop
 
 from lengthwise.cli import main
-from lengthwise.explorer.queries import MAX_LISTED, MAX_QUEUED_TOKENS
+from lengthwise.explorer import MAX_LISTED, MAX_QUEUED_TOKENS
 from lengthwise.runs.load import load
 
 WEIRD = [

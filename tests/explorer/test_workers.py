@@ -8,8 +8,8 @@ import time
 import pytest
 from serving import children
 
+from lengthwise.explorer import RefusedError
 from lengthwise.explorer import workers as workers_module
-from lengthwise.explorer.queries import RefusedError
 from lengthwise.explorer.workers import PLACES, Workers, while_connected
 
 USUAL = {"operation": "add", "modulus": "", "base": "10", "train": "D4", "encoding": "learned", "layout": ""}

@@ -13,8 +13,8 @@ from lengthwise.recipes.long_operands import LADDER, LADDER_LENGTHS
 from lengthwise.recipes.paper import DIVIDED
 from lengthwise.records.folder import differences
 from lengthwise.records.view import RunView
-from lengthwise.report.collection import Collection
 from lengthwise.report.figures import draw
+from lengthwise.report.queries import Collection
 from lengthwise.report.results import tables_of
 from lengthwise.runs.build import build, training_data
 

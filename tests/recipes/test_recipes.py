@@ -13,9 +13,9 @@ import lengthwise
 from lengthwise.cli import main
 from lengthwise.errors import InputError
 from lengthwise.model.config import SIZES
-from lengthwise.recipes import RECIPES, Recipe, Setting, catalogue, find_recipes
-from lengthwise.recipes.recipe import row_names
-from lengthwise.report.collection import Collection
+from lengthwise.recipes import RECIPES, Recipe, Setting, catalogue, find_recipes, row_names
+from lengthwise.report.queries import Collection
+from lengthwise.report.recipe_tables import COLUMNS
 from lengthwise.runs.build import stack_key
 from lengthwise.runs.engines import covered
 
@@ -87,7 +87,11 @@ def claims_of(recipe):
 
 
 def test_what_the_catalogue_names_is_there():
-    makers = {f"report.{maker}" for recipe in RECIPES.values() for maker in recipe.tables.values()}
+    tables = {kind for recipe in RECIPES.values() for kind in recipe.tables.values()}
+    listed = catalogue()["tables"]
+    assert {column for table in listed.values() for column in table["columns"]} == COLUMNS.keys()
+    assert listed.keys() <= tables
+    makers = {f"report.{kind}" for kind in tables - listed.keys()}
     drawers = {f"report.figures.{figure.drawn_by}" for recipe in RECIPES.values() for figure in recipe.figures}
     claims = [claim for recipe in RECIPES.values() for claim in claims_of(recipe)]
     deciders = {f"recipes.{claim[key]}" for claim in claims for key in ("decided_by", "rows") if key in claim}

@@ -6,9 +6,8 @@ import pytest
 from training import train
 
 from lengthwise.model.positions import ENCODINGS as REGISTERED
-from lengthwise.recipes import RECIPES, Setting
+from lengthwise.recipes import RECIPES, Setting, row_names
 from lengthwise.recipes.paper import table_rows
-from lengthwise.recipes.recipe import row_names
 from lengthwise.recipes.relative import ENCODINGS
 from lengthwise.records.view import RunView
 from lengthwise.runs.build import stack_key

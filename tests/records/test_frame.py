@@ -9,7 +9,7 @@ from polars.testing import assert_frame_equal
 from lengthwise.records.folder import RunFolder, packed_runs, unpack
 from lengthwise.records.frame import records_frame
 from lengthwise.records.view import RunView
-from lengthwise.report.collection import Collection
+from lengthwise.report.queries import Collection
 
 ROOT = Path(__file__).parent.parent.parent
 FILES = ("counterexample.json", "coupled-200.json", "packing.json", "readme.json")

@@ -14,8 +14,8 @@ from lengthwise.records.files import write_json
 from lengthwise.records.folder import RunFolder, open_run, pack, packed_runs, runs_below, unpack
 from lengthwise.records.schema import Record
 from lengthwise.records.view import RunView
-from lengthwise.report.collection import Collection
 from lengthwise.report.page import Report, report_html
+from lengthwise.report.queries import Collection
 
 ROOT = Path(__file__).parent.parent.parent
 ODD_NUMBERS = (0.1 + 0.2, 1e-7, 5e-324, 1e22, -0.0, 1.7976931348623157e308, 123456789.125, None)
@@ -206,7 +206,7 @@ def test_what_train_and_evaluate_print_takes_no_polars(live, tmp_path):
         "import sys; sys.modules['polars'] = None\n"
         "from lengthwise.records.view import RunView\n"
         f"assert RunView.of({str(live / 'runs' / 'tiny-s1')!r}).verdicts()\n"
-        "import lengthwise.report.collection, lengthwise.report.run_tables, lengthwise.report.run_tables\n"
+        "import lengthwise.report, lengthwise.report.run_tables\n"
         "import lengthwise.runs.evaluate, lengthwise.runs.launch\n"
         "import lengthwise.recipes, lengthwise.commands.reproduce\n"
         "from lengthwise.cli import main\n"

@@ -4,7 +4,7 @@ from synthetic_runs import synthetic_run
 
 from lengthwise.recipes import RECIPES, Setting
 from lengthwise.records.files import write_json
-from lengthwise.report.collection import Collection
+from lengthwise.report.queries import Collection
 from lengthwise.report.recipe_tables import budget_table
 
 

@@ -12,8 +12,8 @@ from lengthwise.cli import main
 from lengthwise.explorer.predict import explain, predict_rows
 from lengthwise.recipes import RECIPES, Setting
 from lengthwise.records.evidence import Kind, shipped_evidence
-from lengthwise.report.collection import Collection
 from lengthwise.report.page import report_html
+from lengthwise.report.queries import Collection
 from lengthwise.report.results import PLACE, evidence_table, write_evidence
 from lengthwise.theory.hypotheses import TRUTH
 

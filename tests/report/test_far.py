@@ -9,9 +9,9 @@ from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_hex
 
 from lengthwise.recipes import RECIPES
-from lengthwise.report.collection import Collection
 from lengthwise.report.figures import COLOURS, FIGURES, draw
 from lengthwise.report.paper import far_summary
+from lengthwise.report.queries import Collection
 from lengthwise.report.results import results_page, tables_of, write_results
 
 

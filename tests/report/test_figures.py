@@ -16,7 +16,7 @@ from synthetic_runs import TOTAL, record_maker, rising, synthetic_run
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.model.config import SIZES
-from lengthwise.recipes.recipe import THEORY
+from lengthwise.recipes import THEORY
 from lengthwise.records.verdicts import clopper_pearson
 from lengthwise.records.view import RunView
 from lengthwise.report.figures import BLACK, COLOURS, FIGURES, GREY, draw, save

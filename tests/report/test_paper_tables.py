@@ -9,7 +9,6 @@ from lengthwise.recipes import RECIPES, Setting
 from lengthwise.records.files import write_json
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.view import RunView
-from lengthwise.report.collection import Collection
 from lengthwise.report.paper import (
     paper_deviations,
     paper_recipes,
@@ -18,6 +17,7 @@ from lengthwise.report.paper import (
     printed_tables,
     summary,
 )
+from lengthwise.report.queries import Collection
 
 
 def table_run(out, recipe, row, *, seed=1, wrong=None, status="done"):

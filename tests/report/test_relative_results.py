@@ -7,12 +7,10 @@ import pytest
 from relative_runs import TASKS, fake_run, relative_runs
 
 from lengthwise.arithmetic import Task
-from lengthwise.recipes import RECIPES
-from lengthwise.recipes.recipe import Tally, generalizes, mark
+from lengthwise.recipes import RECIPES, Tally, generalizes, mark
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
-from lengthwise.report.collection import Collection
 from lengthwise.report.figures import FIGURES, draw
-from lengthwise.report.queries import Seeds
+from lengthwise.report.queries import Collection, Seeds
 from lengthwise.report.recipe_tables import candidates, leaderboard, mark_tally, tasks
 from lengthwise.report.results import claim_table, results_page, tables_of, theorem_table, write_tables
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis

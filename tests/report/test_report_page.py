@@ -20,8 +20,7 @@ from lengthwise.errors import InputError
 from lengthwise.records.files import folder_lock
 from lengthwise.records.verdicts import clopper_pearson
 from lengthwise.records.view import RunView
-from lengthwise.report.collection import find_runs, questions
-from lengthwise.report.page import Report, verdict_tables
+from lengthwise.report.page import Report, find_runs, questions, verdict_tables
 from lengthwise.report.page.plots import (
     COLOURS,
     SYMBOLS,

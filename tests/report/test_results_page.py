@@ -5,12 +5,11 @@ import re
 import pytest
 from synthetic_runs import rising, synthetic_run
 
-from lengthwise.recipes import RECIPES, Setting
+from lengthwise.recipes import RECIPES, Setting, row_names
 from lengthwise.recipes.paper import table_rows, unread_digits_dead
-from lengthwise.recipes.recipe import row_names
 from lengthwise.records.files import write_json
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED
-from lengthwise.report.collection import Collection
+from lengthwise.report.queries import Collection
 from lengthwise.report.recipe_tables import regularization_grid
 from lengthwise.report.results import (
     claim_table,

@@ -18,9 +18,19 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from lengthwise.errors import InputError
-from lengthwise.explorer import queries, runs
+from lengthwise.explorer import (
+    AskQuery,
+    CheckQuery,
+    ExplainQuery,
+    NoQuery,
+    PointsQuery,
+    PredictQuery,
+    RefusedError,
+    ReportQuery,
+    RunQuery,
+    runs,
+)
 from lengthwise.explorer.guard import Guard
-from lengthwise.explorer.queries import RefusedError
 from lengthwise.explorer.runs import Catalogue
 from lengthwise.explorer.workers import Models, Queue, Ticket, Workers, while_connected
 
@@ -35,7 +45,7 @@ DESCRIPTION = """\
 Predictions, trained models and run folders of lengthwise. All requests are GET. A refused request gets a 4xx
 status and says why: {"error", "field"}."""
 
-NoParameters = Annotated[queries.Query, Query()]
+NoParameters = Annotated[NoQuery, Query()]
 Reply = dict[str, Any]
 
 
@@ -80,13 +90,13 @@ def predict_routes(workers: Workers) -> APIRouter:
         return {kind: list(table.working()) for kind, table in tables.items()}
 
     @router.get("/api/check")
-    async def check(request: Request, query: Annotated[queries.CheckQuery, Query()]) -> Reply:
+    async def check(request: Request, query: Annotated[CheckQuery, Query()]) -> Reply:
         """Checks the parameters of /api/explain and /api/predict, for a form that is being filled in. It never
         refuses: {"problem"} is null or has {"error", "field"}."""
         return await while_connected(request, workers.call("check", **query.model_dump()))
 
     @router.get("/api/explain")
-    async def explain(request: Request, query: Annotated[queries.ExplainQuery, Query()]) -> Reply:
+    async def explain(request: Request, query: Annotated[ExplainQuery, Query()]) -> Reply:
         """The function that a model will compute on longer operands, {"hypothesis", "headline", "formula"}; why,
         {"rule", "within_theorem", "generalizes"}; whether trained models do, {"evidence"} and in words
         {"measured", "measured_words"}; and an {"example"}, of operands a and b or drawn at random, whose numbers
@@ -94,7 +104,7 @@ def predict_routes(workers: Workers) -> APIRouter:
         return await while_connected(request, workers.call("explain", **query.model_dump()))
 
     @router.get("/api/predict")
-    async def predict(request: Request, query: Annotated[queries.PredictQuery, Query()]) -> Reply:
+    async def predict(request: Request, query: Annotated[PredictQuery, Query()]) -> Reply:
         """The predicted accuracy on each test domain; without `test`, on lengths up to five digits above training.
 
         Rows are as `lengthwise predict --json` prints them. {"shown"} is a percentage with enough digits not to be
@@ -114,7 +124,7 @@ class QueuedProblem(NamedTuple):
 def ask_routes(catalogue: Catalogue) -> APIRouter:
     router, loaded, queue = APIRouter(tags=["ask"]), Models(), Queue()
 
-    async def queued(query: Annotated[queries.AskQuery, Query()]) -> AsyncIterator[QueuedProblem]:
+    async def queued(query: Annotated[AskQuery, Query()]) -> AsyncIterator[QueuedProblem]:
         """A problem and its place in the queue, which it keeps until the reply is sent."""
         run = await loaded.get(await run_in_threadpool(catalogue.model, query.model))
         from lengthwise.explorer.ask import read_problem
@@ -193,20 +203,20 @@ def runs_routes(catalogue: Catalogue, workers: Workers) -> APIRouter:
         return {"verdicts": known, "left": len(current) - len(known)}
 
     @router.get("/api/points")
-    def points(query: Annotated[queries.PointsQuery, Query()]) -> Reply:
+    def points(query: Annotated[PointsQuery, Query()]) -> Reply:
         """Loss and accuracy recorded after an offset, for a live chart: {"points"}, and the {"offset"} to ask for
         next. {"restarted"}: the records were cut, so earlier points no longer count."""
         return runs.points(catalogue.run(query.run), query.offset)
 
     @router.get("/api/verdicts")
-    async def verdicts(request: Request, query: Annotated[queries.RunQuery, Query()]) -> Reply:
+    async def verdicts(request: Request, query: Annotated[RunQuery, Query()]) -> Reply:
         """Prediction against measurement at the last step recorded: {"verdicts"} as `lengthwise evaluate --json`
         prints them, or {"why"} there are none yet."""
         path = await run_in_threadpool(catalogue.run, query.run)
         return await while_connected(request, workers.call("judge", path=str(path)))
 
     @router.get("/report", response_class=HTMLResponse)
-    async def report(request: Request, query: Annotated[queries.ReportQuery, Query()]) -> HTMLResponse:
+    async def report(request: Request, query: Annotated[ReportQuery, Query()]) -> HTMLResponse:
         """The report on some runs as one HTML file."""
         paths = [str(await run_in_threadpool(catalogue.run, name)) for name in dict.fromkeys(query.run)]
         reply = await while_connected(request, workers.call("report", paths=paths))

@@ -19,7 +19,7 @@ from torch.nn import functional
 from lengthwise.arithmetic import in_base
 from lengthwise.evaluation.anatomy import sharpest, watch
 from lengthwise.evaluation.decode import Reading, decode_from, prepare, write
-from lengthwise.explorer.queries import (
+from lengthwise.explorer import (
     ANSWER_SECONDS,
     LEAST_ATTENTION,
     LOOK_SECONDS,

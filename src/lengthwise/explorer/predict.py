@@ -10,7 +10,7 @@ from typing import Any
 from lengthwise.arithmetic import Domain, Task, default_test, in_base, pair_length, parse_test_domains
 from lengthwise.arithmetic.task import MAX_BASE, MIN_BASE
 from lengthwise.errors import InputError
-from lengthwise.explorer.queries import (
+from lengthwise.explorer import (
     MAX_DIGITS,
     MAX_MODULUS,
     MAX_PRODUCT_MODULUS,

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 from lengthwise.arithmetic.domain import MAX_LENGTH
 from lengthwise.config import Config
 from lengthwise.errors import InputError
-from lengthwise.explorer.queries import (
+from lengthwise.explorer import (
     BATCH_SECONDS,
     MAX_FILE_BYTES,
     MAX_LISTED,
@@ -162,7 +162,8 @@ class Catalogue:
 def _settings(runs: Iterable[RunEntry]) -> dict[str, str]:
     """For each group of seeds, given by one of its runs: how its training differs from others with its
     question."""
-    from lengthwise.report.collection import group_by, told_apart
+    from lengthwise.report import group_by
+    from lengthwise.report.run_tables import told_apart
 
     questions = group_by(runs, lambda run: (run.task, run.base, run.train, run.encoding, run.layout))
     alike = (told_apart({run.group: run.config for run in group}) for group in questions.values())
@@ -306,23 +307,11 @@ def _asked(path: Path, changed: Changed) -> dict[str, Any]:
 def summary(name: str, path: Path) -> RunEntry:
     """The list entry of a run folder, or of why it cannot be read."""
     try:
-        if path.parent.is_file():
-            return _packed_entry(name, path, _changed(path.parent)).model_copy()
-        return _entry(name, path)
+        asked, run = _asked(path, _changed(path / CONFIG)), open_run(path)
+        size, has_model = run.records_size(), run.has_model
+        return RunEntry(name=name, **asked, status=_status(run), records_size=size, has_model=has_model)
     except Exception as error:  # one broken folder must not break the list
         return RunEntry(name=name, error=f"cannot be read: {one_line(error)}")
-
-
-def _entry(name: str, path: Path) -> RunEntry:
-    asked, run = _asked(path, _changed(path / CONFIG)), open_run(path)
-    size, has_model = run.records_size(), run.has_model
-    return RunEntry(name=name, **asked, status=_status(run), records_size=size, has_model=has_model)
-
-
-@lru_cache(maxsize=2 * MAX_LISTED)
-def _packed_entry(name: str, path: Path, changed: Changed) -> RunEntry:
-    """The entry of a packed run, cached until its file changes."""
-    return _entry(name, path)
 
 
 def setting(view: "RunView") -> dict[str, Any]:

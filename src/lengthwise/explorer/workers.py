@@ -21,7 +21,15 @@ import anyio
 from anyio import to_process
 
 from lengthwise.errors import InputError
-from lengthwise.explorer.queries import LOADED_MODELS, MAX_QUEUED_TOKENS, WAIT_SECONDS, WORK_SECONDS, RefusedError
+from lengthwise.explorer import (
+    LOADED_MODELS,
+    MAX_QUEUED_TOKENS,
+    WAIT_SECONDS,
+    WORK_SECONDS,
+    CheckQuery,
+    PredictQuery,
+    RefusedError,
+)
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -56,8 +64,6 @@ class Workers:
 
     async def start(self) -> None:
         """Start the processes that the page needs first."""
-        from lengthwise.explorer.queries import CheckQuery, PredictQuery
-
         await asyncio.gather(
             self.call("check", **CheckQuery().model_dump()), self.call("predict", **PredictQuery().model_dump())
         )

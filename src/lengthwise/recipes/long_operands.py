@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from lengthwise.recipes import CHECKPOINT_EVERY, Setting, Tuning
 from lengthwise.recipes.configure import Rows, muon
-from lengthwise.recipes.recipe import CHECKPOINT_EVERY, Setting, Tuning
 from lengthwise.runs.config import RunConfig
 
 # Sums column by column: one layer of position-only attention, the same at all positions. Then a long number

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-from lengthwise.recipes.configure import Rows, fast
-from lengthwise.recipes.recipe import (
+from lengthwise.recipes import (
     OPPOSITE,
     Setting,
     Tuning,
@@ -24,6 +23,7 @@ from lengthwise.recipes.recipe import (
     small,
     small_tuned,
 )
+from lengthwise.recipes.configure import Rows, fast
 from lengthwise.records.analysis import learned_at, learning_order
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, judge

@@ -7,9 +7,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from lengthwise.recipes.configure import Rows, muon
-from lengthwise.recipes.long_operands import POSITION_ONLY_TUNING, position_only
-from lengthwise.recipes.recipe import (
+from lengthwise.recipes import (
     OPPOSITE,
     SMALL_RELATIVE,
     Setting,
@@ -25,6 +23,8 @@ from lengthwise.recipes.recipe import (
     small,
     small_tuned,
 )
+from lengthwise.recipes.configure import Rows, muon
+from lengthwise.recipes.long_operands import POSITION_ONLY_TUNING, position_only
 from lengthwise.records.verdicts import UNDECIDED, Measured, judge
 from lengthwise.records.view import RunView
 from lengthwise.runs.config import RunConfig

@@ -14,8 +14,7 @@ import polars as pl
 from lengthwise.recipes import RECIPES, Recipe, Setting
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.spec import RunSpec
-from lengthwise.report.collection import Collection
-from lengthwise.report.queries import Seeds, by_lengths, rows_of, single_lengths
+from lengthwise.report.queries import Collection, Seeds, by_lengths, rows_of, single_lengths
 from lengthwise.report.tables import TextTable, short_percent, text_table
 
 BOTH_LONG = "B4"

@@ -1,32 +1,74 @@
-"""Queries on records, shared by tables, figures and the page."""
+"""The runs of a results folder, and queries on records, shared by tables, figures and the page."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 
 from lengthwise.arithmetic import Domain
-from lengthwise.recipes import Recipe
-from lengthwise.recipes.recipe import compared, row_names
+from lengthwise.recipes import TUNING_SEED, Recipe, compared, row_names
 from lengthwise.records.analysis import dependence_of
+from lengthwise.records.folder import notes, runs_below
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.spec import RunSpec
 from lengthwise.records.verdicts import Measured
 from lengthwise.records.view import RunView
-from lengthwise.report.collection import Collection, group_by
+from lengthwise.report import group_by
 from lengthwise.report.tables import percent_text, short_percent
 from lengthwise.theory.hypotheses import Hypothesis
 
 T = TypeVar("T")
 
+RUN_NAME = re.compile(r".+-s\d+")
+"""The names of recipes' runs; other runs may have any name."""
+
 MEASURE = ("run", "metric", "domain", "reference", "mode")
 """Columns that identify a measurement within a step."""
 
 
+@dataclass(frozen=True)
+class Collection:
+    """The content of a results folder: finished runs, and the notes of recipes."""
+
+    folder: Path
+
+    @cached_property
+    def views(self) -> list[RunView]:
+        """Finished runs of reported seeds (nothing was tuned on them), sorted by name and seed."""
+        return [view for view in self._reported if view.source.status() == "done"]
+
+    @property
+    def unfinished(self) -> dict[str, str]:
+        """Runs that no table or figure shows, and their status."""
+        found = {view.name: str(view.source.state()) for view in self._reported}
+        return {name: status for name, status in found.items() if status != "done"}
+
+    @cached_property
+    def _reported(self) -> list[RunView]:
+        # A run that has a folder and is also packed is read from its folder.
+        runs = {run.name: run for run in reversed(runs_below(self.folder)) if RUN_NAME.fullmatch(run.name)}
+        found = [view for view in map(RunView, runs.values()) if view.seed != TUNING_SEED]
+        return sorted(found, key=lambda view: (view.row, view.seed))
+
+    @cached_property
+    def rows(self) -> dict[str, list[RunView]]:
+        """The seeds of each row, by name. Not by `question`: a config of an earlier version may lack later
+        keys."""
+        return group_by(self.views, lambda view: view.row)
+
+    @cached_property
+    def notes(self) -> dict[str, dict[str, Any]]:
+        """The note of each recipe, OUT/NAME.json."""
+        return notes(self.folder)
+
+
 def average(values: Sequence[float]) -> float:
+    # Not fmean: printed digits would differ where the two round differently.
     return sum(values) / len(values)
 
 

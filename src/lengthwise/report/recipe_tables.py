@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 
 from lengthwise.arithmetic import Domain, Task
-from lengthwise.recipes import Recipe, of_rows
-from lengthwise.recipes.recipe import (
+from lengthwise.recipes import (
     THEORY,
+    Recipe,
     Tally,
     chains_seen,
     chains_unseen,
@@ -19,6 +19,7 @@ from lengthwise.recipes.recipe import (
     last,
     mark,
     mark_verdict,
+    of_rows,
     others,
     tally,
 )
@@ -26,56 +27,37 @@ from lengthwise.recipes.relative import has_steps, step_counts
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import FAILS, HOLDS, combined, judge
 from lengthwise.records.view import RunView
-from lengthwise.report.collection import Collection
-from lengthwise.report.queries import Point, Seeds, grouped, latest, rows_of
+from lengthwise.report.queries import Collection, Point, Seeds, grouped, latest, rows_of
 from lengthwise.report.tables import TextTable, short_percent, text_table
 from lengthwise.report.words import positions_label
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.theory.rules import TABLE_1_ENCODINGS
 
-STEPS = ("sums", "carries", "answer")
 PLAIN, DECODED = "random", "random, decoded"
 """Problems outside the special sets, scored in one pass or decoded."""
 
 
-Maker = Callable[[Collection, Recipe], TextTable | None]
-"""Makes a recipe's table from a collection of runs."""
+# Tables with a line for each row of a recipe; the catalogue lists their columns ---------------------------------
 
 
-def of_each_row(title: str, words: int = 2) -> Callable[[Callable[[Seeds], dict[str, object]]], Maker]:
-    """A decorator that makes a table from a function that gives the line of one row of a recipe."""
-
-    def maker(line: Callable[[Seeds], dict[str, object]]) -> Maker:
-        def make(collection: Collection, recipe: Recipe) -> TextTable | None:
-            return text_table(title, [line(seeds) for seeds in rows_of(recipe, collection).values()], words)
-
-        return make
-
-    return maker
-
-
-@of_each_row("Sums longer than trained")
-def sums_upward(seeds: Seeds) -> dict[str, object]:
-    """Whether models fail where theory says, on carry chains longer than in training, and only there."""
-    spec, n = seeds.first.spec, seeds.first.train.length
-    return {
-        "encoding": spec.positions,
-        "trained on": spec.train,
-        "learned": seeds.learned,
-        "longer sums right": seeds.beyond(),
-        "agreement with windowed:n": seeds.beyond(f"windowed:{n}"),
-        "agreement with windowed:n+1": seeds.beyond(f"windowed:{n + 1}"),
-        **chains_right(seeds),
-        "Theorem 3": tally(map(run_verdict, seeds.views)),
-        "where it fails": where_it_fails(seeds),
-    }
+def line_table(
+    collection: Collection, recipe: Recipe, *, title: str, columns: Sequence[str], words: int = 2
+) -> TextTable | None:
+    """A table with a line for each row of a recipe. The title may name the number of {rows}, of those that {hold} in
+    every seed, and whether there is one seed or several {seeds}."""
+    rows = rows_of(recipe, collection).values()
+    lines = [_line(seeds, columns) for seeds in rows]
+    hold = sum(isinstance(cell, Tally) and cell.holds for line in lines for cell in line.values())
+    which = "in every seed" if any(len(seeds.views) > 1 for seeds in rows) else "one seed"
+    return text_table(title.format(hold=hold, rows=len(lines), seeds=which), lines, words)
 
 
-def chains_right(seeds: Seeds) -> dict[str, Point | None]:
-    return {
-        "seen chains right": seeds.percent(lambda view: [chains_seen(view)]),
-        "longer chains right": seeds.percent(lambda view: [chains_unseen(view)]),
-    }
+def _line(seeds: Seeds, columns: Sequence[str]) -> dict[str, object]:
+    line: dict[str, object] = {}
+    for name in columns:
+        found = COLUMNS[name](seeds)
+        line |= found if isinstance(found, dict) else {name: found}
+    return line
 
 
 def where_it_fails(seeds: Seeds) -> str:
@@ -99,21 +81,20 @@ def _where_it_fails(view: RunView) -> str:
     return "elsewhere too" if known == FAILS else "undecided"
 
 
-@of_each_row("From five digits to twenty")
-def five_to_twenty(seeds: Seeds) -> dict[str, object]:
-    """Every fifth length, up to the longest."""
-    tests = seeds.first.tests
-    longest = max(domain.length for domain in tests)
-    return {
-        "encoding": seeds.first.spec.positions,
-        "trained on": seeds.first.train,
-        **by_domain(seeds, [d for d in tests if d.length % 5 == 0 or d.length == longest or longest < 10]),
-        "generalizes": tally(map(generalizes, seeds.views)).counted,
-    }
-
-
 def by_domain(seeds: Seeds, domains: Sequence[Domain]) -> dict[str, Point | None]:
     return {str(domain): seeds.exact_match(domain) for domain in domains}
+
+
+def every_fifth(view: RunView) -> list[Domain]:
+    """Every fifth tested length, and the longest; every length if all are short."""
+    longest = max(domain.length for domain in view.tests)
+    return [d for d in view.tests if d.length % 5 == 0 or d.length == longest or longest < 10]
+
+
+def shorter(view: RunView) -> list[Domain]:
+    """The domains that have neither the length of the training domain nor a longer one."""
+    longer = view.spec.longer()
+    return [d for d in view.spec.measured_domains() if d != view.train and d not in longer]
 
 
 def candidates(seeds: Seeds) -> dict[str, Point]:
@@ -127,19 +108,18 @@ def candidates(seeds: Seeds) -> dict[str, Point]:
     return dict(sorted(found.items(), key=lambda item: -item[1].mean))
 
 
-@of_each_row("Which function?")
-def which_function(seeds: Seeds) -> dict[str, object]:
-    view, found = seeds.first, candidates(seeds)
-    best, agreement = next(iter(found.items()))
+def best_candidate(seeds: Seeds) -> dict[str, object]:
+    best, agreement = next(iter(candidates(seeds).items()))
+    fits = tally(generalizes(seed, best) for seed in seeds.views).counted
+    return {"best candidate": best, "agreement with it": agreement, "fits": fits}
+
+
+def steps_above_training(seeds: Seeds) -> dict[str, Point | None]:
+    """The share of problems one digit above training in which all steps of a kind are right."""
+    domain = seeds.first.spec.longer()[0]
     return {
-        "encoding": view.spec.positions,
-        "modulo": modulus_words(view.task),
-        "learned": seeds.learned,
-        "accuracy": found.get(TRUTH),
-        "agreement with truncated:n": found.get(f"truncated:{view.train.length}"),
-        "best candidate": best,
-        "agreement with it": agreement,
-        "fits": tally(generalizes(seed, best) for seed in seeds.views).counted,
+        f"{kind} on {domain}": seeds.percent(lambda view, kind=kind: [step_counts(view, kind)])
+        for kind in ("sums", "carries", "answer")
     }
 
 
@@ -151,19 +131,62 @@ def modulus_words(task: Task) -> str:
     return f"{task.modulus}" if task.op.has_carries else f"{task.modulus}, {task.op.answers}"
 
 
-@of_each_row("Longer products", words=3)
-def longer_products(seeds: Seeds) -> dict[str, object]:
-    """Steps are measured one digit above training, whole answers on every longer length."""
-    view, tests = seeds.first, seeds.first.spec.longer()
-    steps = {kind: seeds.percent(lambda view, kind=kind: [step_counts(view, kind)]) for kind in STEPS}
-    return {
-        "encoding": view.spec.positions,
-        "written": "sums and carries" if has_steps(view) else "at once",
-        "trained on": view.train,
-        "learned": seeds.learned,
-        **by_domain(seeds, tests),
-        **{f"{kind} on {tests[0]}": right for kind, right in steps.items()},
-    }
+def ingredient(view: RunView) -> str:
+    """The change of a row of the ladder in words: its name without the recipe's."""
+    return view.row.partition("-")[2].replace("-", " ")
+
+
+def next_digit(seeds: Seeds, reference: str) -> Point | None:
+    """How often the digit after a replaced one is that of the reference, over all longer lengths."""
+    longer = [str(domain) for domain in seeds.first.spec.longer()]
+    wanted = [("after_change", reference, domain) for domain in longer]
+    return seeds.percent(lambda view: last(view, lambda r: (r.metric, r.reference, r.domain) in wanted))
+
+
+def run_verdict(view: RunView) -> str | None:
+    """The verdict on a run over all lengths with a prediction: it holds if it holds on each."""
+    return combined(verdict.word for verdict in view.verdicts() if verdict.word is not None)
+
+
+COLUMNS: dict[str, Callable[[Seeds], object]] = {
+    "row": lambda seeds: seeds.first.row,
+    "task": lambda seeds: seeds.first.task,
+    "base": lambda seeds: seeds.first.task.base,
+    "encoding": lambda seeds: seeds.first.spec.positions,
+    "modulo": lambda seeds: modulus_words(seeds.first.task),
+    "trained on": lambda seeds: seeds.first.train,
+    "change": lambda seeds: ingredient(seeds.first),
+    "steps": lambda seeds: {"written": "sums and carries" if has_steps(seeds.first) else "at once"},
+    "order": lambda seeds: {
+        "written": f"{'lowest' if layout_facts(seeds.first.layout).lowest_first else 'highest'} digit first"
+    },
+    "learned": lambda seeds: seeds.learned,
+    "every length": lambda seeds: by_domain(seeds, seeds.first.tests),
+    "every fifth length": lambda seeds: by_domain(seeds, every_fifth(seeds.first)),
+    "longer lengths": lambda seeds: by_domain(seeds, seeds.first.spec.longer()),
+    "lowest": lambda seeds: short_percent(100 * min(seeds.at_end()["share"].to_list())),
+    "accuracy": lambda seeds: candidates(seeds).get(TRUTH),
+    "longer sums right": lambda seeds: seeds.beyond(),
+    "agreement with truncated:n": lambda seeds: candidates(seeds).get(f"truncated:{seeds.first.train.length}"),
+    "agreement with windowed:n": lambda seeds: seeds.beyond(f"windowed:{seeds.first.train.length}"),
+    "agreement with windowed:n+1": lambda seeds: seeds.beyond(f"windowed:{seeds.first.train.length + 1}"),
+    "best candidate": best_candidate,
+    "seen chains right": lambda seeds: seeds.percent(lambda view: [chains_seen(view)]),
+    "longer chains right": lambda seeds: seeds.percent(lambda view: [chains_unseen(view)]),
+    "where it fails": where_it_fails,
+    "follows the digit read": lambda seeds: next_digit(seeds, "local"),
+    "follows the operands": lambda seeds: next_digit(seeds, TRUTH),
+    "steps above training": steps_above_training,
+    "generalizes": lambda seeds: tally(map(generalizes, seeds.views)).counted,
+    "shorter": lambda seeds: seeds.exact_match(*shorter(seeds.first), reference=THEORY, over=min),
+    "longer": lambda seeds: seeds.beyond(THEORY, over=min),
+    "verdict": lambda seeds: tally(map(run_verdict, seeds.views)),
+    "Theorem 3": lambda seeds: tally(map(run_verdict, seeds.views)),
+}
+"""The cell of a row in each column, or the cells of several columns by their headings."""
+
+
+# Other tables of recipes ---------------------------------------------------------------------------------------
 
 
 def by_length(collection: Collection, recipe: Recipe) -> TextTable | None:
@@ -186,70 +209,6 @@ def by_length(collection: Collection, recipe: Recipe) -> TextTable | None:
         for line in table.rename({"train": "trained on"}).to_dicts()
     ]
     return text_table(f"{recipe.name}: accuracy (%) by digits of the longer operand", lines, words=3)
-
-
-@of_each_row("What each ingredient is worth", words=1)
-def ladder(seeds: Seeds) -> dict[str, object]:
-    """A change to the recipe: accuracy by length, and the lowest over all lengths and sets."""
-    return {
-        "change": ingredient(seeds.first),
-        **by_domain(seeds, seeds.first.tests),
-        "lowest": short_percent(100 * min(seeds.at_end()["share"].to_list())),
-    }
-
-
-def ingredient(view: RunView) -> str:
-    """The change of a row of the ladder in words: its name without the recipe's."""
-    return view.row.partition("-")[2].replace("-", " ")
-
-
-@of_each_row("Where a carry comes from")
-def carry_reading(seeds: Seeds) -> dict[str, object]:
-    spec = seeds.first.spec
-    return {
-        "encoding": spec.positions,
-        "written": "lowest digit first" if layout_facts(spec.layout).lowest_first else "highest digit first",
-        "learned": seeds.learned,
-        "longer sums right": seeds.beyond(),
-        **chains_right(seeds),
-        "follows the digit read": next_digit(seeds, "local"),
-        "follows the operands": next_digit(seeds, TRUTH),
-    }
-
-
-def next_digit(seeds: Seeds, reference: str) -> Point | None:
-    """How often the digit after a replaced one is that of the reference, over all longer lengths."""
-    longer = [str(domain) for domain in seeds.first.spec.longer()]
-    wanted = [("after_change", reference, domain) for domain in longer]
-    return seeds.percent(lambda view: last(view, lambda r: (r.metric, r.reference, r.domain) in wanted))
-
-
-def row_verdicts(collection: Collection, recipe: Recipe) -> TextTable | None:
-    rows = rows_of(recipe, collection).values()
-    lines = [{**_against_theory(seeds), "verdict": tally(map(run_verdict, seeds.views))} for seeds in rows]
-    hold = sum(line["verdict"].holds for line in lines)
-    which = "in every seed" if any(len(seeds.views) > 1 for seeds in rows) else "one seed"
-    return text_table(f"{hold} of {len(rows)} hold on every length, {which}", lines, words=2)
-
-
-def _against_theory(seeds: Seeds) -> dict[str, Any]:
-    """How well the seeds of a row agree with theory."""
-    view, longer = seeds.first, seeds.first.spec.longer()
-    shorter = [d for d in view.spec.measured_domains() if d != view.train and d not in longer]
-    return {
-        "row": view.row,
-        "task": view.task,
-        "base": view.task.base,
-        "trained on": view.train,
-        "learned": seeds.learned,
-        "shorter": seeds.exact_match(*shorter, reference=THEORY, over=min),
-        "longer": seeds.beyond(THEORY, over=min),
-    }
-
-
-def run_verdict(view: RunView) -> str | None:
-    """The verdict on a run over all lengths with a prediction: it holds if it holds on each."""
-    return combined(verdict.word for verdict in view.verdicts() if verdict.word is not None)
 
 
 def regularization_grid(collection: Collection, grid: Recipe, family: Recipe) -> TextTable | None:

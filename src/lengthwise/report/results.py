@@ -4,7 +4,7 @@ evidence that ships with the package."""
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
@@ -12,18 +12,27 @@ from typing import Any
 
 from jinja2 import ChainableUndefined, Environment, PackageLoader
 
-from lengthwise.recipes import RECIPES, Figure, Recipe, catalogue, of_rows
-from lengthwise.recipes.recipe import THEORY, compared, modulus_divides, tally
+from lengthwise.recipes import (
+    RECIPES,
+    THEORY,
+    Figure,
+    Recipe,
+    catalogue,
+    compared,
+    modulus_divides,
+    of_rows,
+    tally,
+)
 from lengthwise.records import evidence
 from lengthwise.records.evidence import Evidence, Kind
 from lengthwise.records.files import replace_file, write_json
 from lengthwise.records.verdicts import FAILS, GATE, HOLDS, TOLERANCE, UNDECIDED, combined
 from lengthwise.records.view import RunView
-from lengthwise.report.collection import Collection, group_by
+from lengthwise.report import group_by
 from lengthwise.report.figures import FIGURES, draw, save
 from lengthwise.report.paper import paper_tables, summary
-from lengthwise.report.queries import Point, rows_of
-from lengthwise.report.recipe_tables import budget_table, regularization_grid
+from lengthwise.report.queries import Collection, Point, rows_of
+from lengthwise.report.recipe_tables import budget_table, line_table, regularization_grid
 from lengthwise.report.tables import TextTable, csv_text, latex, markdown, short_percent, text_table
 from lengthwise.theory.accuracy import truncation_error
 
@@ -38,8 +47,14 @@ def write_results(out: Path) -> list[Path]:
 
 def tables_of(recipe: Recipe, collection: Collection) -> dict[str, TextTable]:
     """A recipe's tables by the names of their files; none if it has no run yet."""
-    makers = {name: resolve_name(f"lengthwise.report.{maker}") for name, maker in recipe.tables.items()}
-    return {name: table for name, make in makers.items() if (table := make(collection, recipe)) is not None}
+    made = {name: table_maker(kind)(collection, recipe) for name, kind in recipe.tables.items()}
+    return {name: table for name, table in made.items() if table is not None}
+
+
+def table_maker(kind: str) -> Callable[[Collection, Recipe], TextTable | None]:
+    """What makes a table: the columns that the catalogue lists under this name, or a function of report."""
+    listed = catalogue()["tables"].get(kind)
+    return partial(line_table, **listed) if listed else resolve_name(f"lengthwise.report.{kind}")
 
 
 def write_tables(collection: Collection, recipe: Recipe, folder: Path) -> list[Path]:

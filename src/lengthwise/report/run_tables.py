@@ -1,7 +1,8 @@
-"""Tables of runs for the terminal, and their JSON: verdicts, records, details, failures and dependence."""
+"""Tables of runs for the terminal, and their JSON: verdicts, records, details, failures and dependence; and how
+the training of runs differs."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from itertools import islice
@@ -12,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lengthwise.arithmetic import Task
+from lengthwise.recipes.configure import one_level
 from lengthwise.records.analysis import Dependence
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.verdicts import (
@@ -25,12 +27,15 @@ from lengthwise.records.verdicts import (
     measured,
 )
 from lengthwise.records.view import RunView
-from lengthwise.report.collection import group_by
+from lengthwise.report import group_by
 from lengthwise.report.tables import EXACT, new_table, percent
 from lengthwise.report.words import glosses, legend
 
 MOST_DIGITS = 12
 """Digits that a table shows, from the lowest; JSON has all."""
+
+# Options that say how a run is evaluated, not how it is trained.
+WATCHING = ("seed", "test", "evaluation", "training.evaluate_every", "training.checkpoint_every")
 
 STYLES = {HOLDS: "green", FAILS: "red", UNDECIDED: "yellow"}
 
@@ -122,6 +127,21 @@ def row_json(view: RunView) -> dict[str, Any]:
         "status": status,
         "verdict": row_verdict(verdicts) if verdicts else None,
         "rows": [verdict_json(verdict) for verdict in verdicts],
+    }
+
+
+def told_apart(configs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """For each run of one question, how its training differs from the others: empty if all were trained in the
+    same way, equal for runs that differ only in their seed."""
+    flat = {label: one_level(config) for label, config in configs.items()}
+    first, *others = flat.values()
+    # A config of an earlier version lacks later keys; only keys that all have can be compared.
+    shared = [key for key in first if all(key in other for other in others) and not key.startswith(WATCHING)]
+    differing = [key for key in shared if any(other[key] != first[key] for other in others)]
+    names = {key: key.rpartition(".")[2].replace("_", " ") for key in differing}
+    return {
+        label: ", ".join(f"{name} {'–' if config[key] is None else config[key]}" for key, name in names.items())
+        for label, config in flat.items()
     }
 
 

@@ -1,8 +1,6 @@
-// A problem and a model's answer in columns, with the truth and what theory predicts below.
-import { columnsThatFit, drawn, isDense, isLong } from "./blocks.js";
-import { compared, marked, operand, plain } from "./digits.js";
+// A problem and a model's answer in columns, with the truth and what theory predicts below, and the verdict in words.
+import { columnsThatFit, compared, drawn, isDense, isLong, marked, operand, plain } from "./digits.js";
 import { $, h } from "./dom.js";
-import { digitsRight, verdict } from "./answer_words.js";
 
 let shown = null;
 new ResizeObserver(() => shown?.refit()).observe($("#answer"));
@@ -212,3 +210,29 @@ const clean = (text) =>
     .replace(/^0+(?=.)/, "");
 
 const chance = (p) => (p > 0.9999 ? "more than 99.99 %" : `${(100 * p).toFixed(p > 0.99 ? 2 : 1)} %`);
+
+// Whether an answer is right, and as theory predicted, in words.
+
+const NAMES = ["ones", "tens", "hundreds", "thousands"];
+const COUNTED_FROM = 17;
+
+export function verdict(answer) {
+  if (answer.malformed) return `✗ Not a number: ${answer.malformed}.`;
+  if (answer.right)
+    return answer.as_predicted === false ? "✓ Right, though theory predicted another answer." : "✓ Right.";
+  if (answer.as_predicted) return "✗ Wrong, and exactly as theory predicted.";
+  return answer.as_predicted === null
+    ? "✗ Wrong. Theory makes no prediction here."
+    : "✗ Wrong, and not as theory predicted.";
+}
+
+// How many digits of a long answer are right; empty where it is short enough to see.
+export function digitsRight(text, truth) {
+  const places = compared(text, truth).reverse();
+  if (places.length < COUNTED_FROM) return "";
+  const wrong = places.flatMap(({ differs }, i) => (differs ? [i] : []));
+  const count = `${places.length - wrong.length} of ${places.length} digits right`;
+  if (!wrong.length) return `${count}.`;
+  const first = NAMES[wrong[0]] ?? `digit ${wrong[0] + 1}`;
+  return `${count}; first wrong from the right: ${first}.`;
+}

@@ -1,10 +1,9 @@
 // Ask: put a problem to a trained model, watch it answer, and see where a digit comes from.
-import { getJson, getLines } from "./api.js";
 import { AnswerSheet } from "./answer_sheet.js";
-import { $, h } from "./dom.js";
-import { clearErrors, setValues, showError, values } from "./fields.js";
+import { getJson, getLines } from "./api.js";
+import { $, clearErrors, h, setValues, showError, values } from "./dom.js";
 import { Inside } from "./inside.js";
-import { positions } from "./run_names.js";
+import { positions } from "./run_data.js";
 
 // Milliseconds: per digit, at most for a whole answer, and per frame.
 const BEAT = 90;

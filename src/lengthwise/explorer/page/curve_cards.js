@@ -2,8 +2,7 @@
 import { h, percent } from "./dom.js";
 import { oneIn, scale, scaleChoice } from "./error_scale.js";
 import { lineChart, look, swatch } from "./line_chart.js";
-import { domains, exact, losses } from "./run_data.js";
-import { labels } from "./run_names.js";
+import { domains, exact, labels, losses } from "./run_data.js";
 
 // The domain to show at first: all domains of a single run; for several runs, the first one's training domain.
 export function usualDomain(some) {

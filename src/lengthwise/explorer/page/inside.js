@@ -1,7 +1,6 @@
 // Where a digit of an answer comes from: what the model attended to, and which digits change it when replaced.
 import { getJson } from "./api.js";
 import { h } from "./dom.js";
-import { areMany, isWorthTelling, shareList, worthTelling } from "./shares.js";
 
 const NAMED = { "[bos]": "start", "[eos]": "end", "\n": "¶" };
 
@@ -178,4 +177,34 @@ function others(all, nothing) {
     percent = 100 * (1 - told.reduce((sum, { share }) => sum + share, nothing));
   const left = percent < 0.5 ? "have less than 1 % together" : `share the remaining ${percent.toFixed(0)} %`;
   return `${all.length - told.length} tokens ${left}`;
+}
+
+// Tokens with their shares, as of attention. A long list shows only shares of at least 1 %, with their positions.
+
+const MANY = 80;
+const LEAST = 0.01;
+
+// An item is { text, share, name, place }: `name` tells screen readers where it stands, `place` is short.
+export const areMany = (items) => items.length > MANY;
+export const isWorthTelling = (share) => share >= LEAST;
+export const worthTelling = (items) => items.filter(({ share }) => isWorthTelling(share));
+
+export function shareList(items, isShort) {
+  return h("div", { class: "tokens" }, (isShort ? worthTelling(items) : items).map((item) => token(item, isShort)));
+}
+
+function token({ text, share, name, place }, isShort) {
+  const element = h(
+    "span",
+    {
+      class: share > 0.15 ? "token strong" : "token",
+      role: "img",
+      "aria-label": `${name}, ${text}: ${Math.round(100 * share)} %`,
+    },
+    isShort ? h("small", { class: "place", "aria-hidden": "true" }, place) : null,
+    text,
+    h("small", { "aria-hidden": "true" }, share < 0.005 ? "" : String(Math.round(100 * share))),
+  );
+  element.style.setProperty("--share", share);
+  return element;
 }

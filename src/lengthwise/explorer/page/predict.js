@@ -1,9 +1,8 @@
 // Predict: which function a model will learn, why, how often it is right, and an example, updated as you type.
 import { getJson } from "./api.js";
 import { barChart } from "./bar_chart.js";
-import { $, afterPause, h, working } from "./dom.js";
+import { $, afterPause, clearErrors, h, setValues, showError, values, working } from "./dom.js";
 import { exampleForm, exampleOutput, showExample } from "./example.js";
-import { clearErrors, setValues, showError, values } from "./fields.js";
 
 const START = {
   operation: "add",

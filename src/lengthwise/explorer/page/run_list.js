@@ -1,6 +1,5 @@
 // The list of runs, with search and filters: one folding group per question, the seeds of a setting side by side.
 import { $, h } from "./dom.js";
-import { words } from "./run_data.js";
 import {
   breakable,
   byQuestion,
@@ -12,7 +11,8 @@ import {
   statusOf,
   VERDICTS,
   withoutSeed,
-} from "./run_names.js";
+  words,
+} from "./run_data.js";
 
 const NO_VERDICT = "none";
 const BROKEN = "cannot be read";

@@ -4,9 +4,8 @@ import { accuracyCard, allDomains, lossCard, usualDomain } from "./curve_cards.j
 import { $, h, working } from "./dom.js";
 import { scale } from "./error_scale.js";
 import { swatch } from "./line_chart.js";
-import { edition, lastStep, points, readPoints, readVerdicts, readWords } from "./run_data.js";
+import { breakable, edition, lastStep, points, readPoints, readVerdicts, readWords, statusOf } from "./run_data.js";
 import { RunList } from "./run_list.js";
-import { breakable, statusOf } from "./run_names.js";
 import { verdictCard } from "./verdict_card.js";
 
 const EVERY = 2500;

@@ -1,7 +1,6 @@
 // Verdicts as tables: one row per test domain, seeds of one config together.
 import { h, percent } from "./dom.js";
-import { verdicts } from "./run_data.js";
-import { breakable, bySetting, lastPart, questionWords, VERDICTS } from "./run_names.js";
+import { breakable, bySetting, lastPart, questionWords, VERDICTS, verdicts } from "./run_data.js";
 
 const NAMES =
   "In % of problems. Accuracy: answers that are correct. Predicted accuracy: how often the function that theory " +

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import MaxNLocator, NullLocator
 
 from lengthwise.errors import InputError
+from lengthwise.recipes import FIGURES as FIGURES
 from lengthwise.recipes import RECIPES, Figure, of_rows
 from lengthwise.records.view import RunView
 from lengthwise.report.queries import Points, single_lengths
@@ -45,9 +46,6 @@ ONE_LINE = 110
 
 CLOSEST = 1.3
 """Smallest ratio of two lengths that are both labelled on a logarithmic axis: closer labels would touch."""
-
-
-FIGURES: dict[str, Figure] = {figure.name: figure for recipe in RECIPES.values() for figure in recipe.figures}
 
 
 OF_A_RUN = {

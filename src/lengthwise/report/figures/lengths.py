@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from lengthwise.recipes.recipe import mark
+from lengthwise.recipes import mark
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import HOLDS
 from lengthwise.records.view import RunView

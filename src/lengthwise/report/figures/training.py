@@ -12,12 +12,12 @@ from matplotlib.ticker import MaxNLocator
 
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
-from lengthwise.recipes.recipe import THEORY
+from lengthwise.recipes import THEORY
 from lengthwise.records.analysis import LEARNED, LearningOrder, Standstill, learning_order, standstills
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import GATE
 from lengthwise.records.view import RunView
-from lengthwise.report.collection import group_by
+from lengthwise.report import group_by
 from lengthwise.report.figures import (
     BLACK,
     COLOURS,

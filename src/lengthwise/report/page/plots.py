@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Template
 
 from lengthwise.arithmetic import Domain
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import TOLERANCE
-from lengthwise.report.collection import Question, Setting, ShownRun, group_by
+from lengthwise.report import group_by
 from lengthwise.report.queries import (
     Cells,
     Point,
@@ -30,6 +30,9 @@ from lengthwise.report.queries import (
 )
 from lengthwise.report.tables import EXACT, percent, percent_text
 from lengthwise.theory.hypotheses import Hypothesis
+
+if TYPE_CHECKING:
+    from lengthwise.report.page import Question, Setting, ShownRun
 
 # Okabe and Ito's colours, which colour-blind readers can distinguish. Yellow comes last, as it is pale on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
@@ -86,7 +89,7 @@ def worded(kind: str, **facts: Any) -> dict[str, str]:
     return {key: template.render(facts) for key, template in _templates()[kind].items()}
 
 
-def setting_plots(question: Question, setting: Setting) -> list[list[Plot]]:
+def setting_plots(question: "Question", setting: "Setting") -> list[list[Plot]]:
     """Groups of plots: pairs that are shown side by side, such as measured and exact, then the rest."""
     seeds = Seeds(tuple(run.view for run in setting.runs))
     longest = max(question.domains, key=lambda domain: domain.length)
@@ -106,12 +109,12 @@ def setting_plots(question: Question, setting: Setting) -> list[list[Plot]]:
 # By length -----------------------------------------------------------------------------------------------------
 
 
-def length_plots(question: Question) -> list[Plot]:
+def length_plots(question: "Question") -> list[Plot]:
     """Accuracy by length, and agreement with theory if there is a prediction."""
     return [accuracy_plot(question), *([agreement_plot(question)] if question.predicted else [])]
 
 
-def accuracy_plot(question: Question) -> Plot:
+def accuracy_plot(question: "Question") -> Plot:
     curves = _curves(question, "accuracy")
     exact = {domain: row.accuracy for domain, row in question.predictions.items()}
     name, first = next(iter(curves.items()))
@@ -122,13 +125,13 @@ def accuracy_plot(question: Question) -> Plot:
     return _length_plot(question, curves, words, exact=exact)
 
 
-def agreement_plot(question: Question) -> Plot:
+def agreement_plot(question: "Question") -> Plot:
     curves, limit = _curves(question, "agreement"), 100 * (1 - TOLERANCE)
     words = worded("agreement", limit=f"{limit:g}", lowest=_lowest(curves))
     return _length_plot(question, curves, words, limit=limit)
 
 
-def spread_plot(question: Question, setting: Setting) -> Plot | None:
+def spread_plot(question: "Question", setting: "Setting") -> Plot | None:
     """Each run separately, if there are several."""
     if len(setting.runs) < 2:
         return None
@@ -140,12 +143,12 @@ def spread_plot(question: Question, setting: Setting) -> Plot | None:
     return _length_plot(question, curves, words, begin=begin)
 
 
-def _curves(question: Question, what: str) -> Curves:
+def _curves(question: "Question", what: str) -> Curves:
     prefix = "measured, " if len(question.settings) == 1 else ""
     return {prefix + setting.label: _by_domain(setting.runs, question, what) for setting in question.settings}
 
 
-def _by_domain(runs: Sequence[ShownRun], question: Question, what: str) -> dict[Domain, Point]:
+def _by_domain(runs: "Sequence[ShownRun]", question: "Question", what: str) -> dict[Domain, Point]:
     """The accuracy, or the agreement, that verdicts have."""
     rows = group_by((row for run in runs for row in run.verdicts), lambda row: row.prediction.domain)
     found = {d: [own for row in rows.get(d, ()) if (own := getattr(row, what))] for d in question.domains}
@@ -161,7 +164,7 @@ def _lowest(curves: Curves) -> str:
 
 
 def _length_plot(
-    question: Question,
+    question: "Question",
     curves: Curves,
     words: dict[str, str],
     exact: Mapping[Domain, Fraction | None] | None = None,
@@ -206,7 +209,7 @@ def _theory_trace(exact: Mapping[Domain, Fraction | None]) -> Trace:
 # Through training, and digit by digit --------------------------------------------------------------------------
 
 
-def training_plots(question: Question, seeds: Seeds) -> list[Plot]:
+def training_plots(question: "Question", seeds: Seeds) -> list[Plot]:
     """Heat maps of accuracy and of agreement by domain and step."""
     if everywhere(seeds.records())["step"].n_unique() < 3:
         return []
@@ -228,7 +231,7 @@ def _through_training(seeds: Seeds, what: str, references: Mapping[str, str]) ->
     return heat_map(cells, domains, steps, worded("through_training", what=what, runs=len(seeds.views), **shown))
 
 
-def digits_at_the_end(question: Question, seeds: Seeds) -> Plot | None:
+def digits_at_the_end(question: "Question", seeds: Seeds) -> Plot | None:
     tested = list(map(str, question.domains))
     found = spread(seeds.at_end("digit"), "domain", "i")
     cells = {(domain, digit): own.mean for (domain, digit), own in found.items() if domain in tested}

@@ -1,4 +1,4 @@
-"""What is exact about a hypothesis: its accuracy on a domain, the size of its errors, and which digits of the
+"""What is exact about a hypothesis: its accuracy on a domain, its least error, and which digits of the
 operands its digits depend on. All of it is counted, never sampled.
 
 >>> accuracy(Task.parse("add%151"), Hypothesis.parse("truncated:4"), Domain.parse("B6"))
@@ -7,8 +7,8 @@ Fraction(4, 675)
 Corollary 2 of the paper: trained on D4, every longer sum is wrong by at least 10^4. On D_m it is wrong by 10^(m-1)
 or more:
 
->>> truncation_error(Task.parse("add"), 4, Domain.parse("D6"))
-TruncationError(least=100000, mean=Fraction(10990000, 11))
+>>> least_error(Task.parse("add"), 4, Domain.parse("D6"))
+100000
 
 *Dependence.* Both operands have `length` uniformly random, independent digits. Digit j of a is replaced by one of
 the other base - 1 digits, all equally likely, and entry (i, j) is the probability that digit i of the answer
@@ -26,8 +26,8 @@ changes.
 """
 
 from fractions import Fraction
-from itertools import combinations, product
-from typing import Any, NamedTuple
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +37,7 @@ from lengthwise.errors import InputError
 from lengthwise.theory.columns import count_shorter
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.operations import Matrix, theory_of
-from lengthwise.theory.residues import Integers, Residues, cut, len_big
+from lengthwise.theory.residues import Integers, Residues, len_big
 
 MOST_RESIDUES = 20_000
 MOST_STEPS = MOST_RESIDUES**2
@@ -91,16 +91,9 @@ def _count_right(task: Task, hypothesis: Hypothesis, part: Part) -> int:
     return sum(theory.count_truncated(task, size, rows, columns) for rows, columns in part.rectangles)
 
 
-class TruncationError(NamedTuple):
-    """The least and the mean of f(a, b) - f(a mod base^n, b mod base^n) over a domain; it is never negative."""
-
-    least: int
-    mean: Fraction
-
-
-def truncation_error(task: Task, digits: int, domain: Domain) -> TruncationError:
-    """The error of `truncated:digits` without a modulus. It grows with a and b, so it is least where both are
-    smallest."""
+def least_error(task: Task, digits: int, domain: Domain) -> int:
+    """The least of f(a, b) - f(a mod base^digits, b mod base^digits) over a domain, without a modulus. It is never
+    negative, and grows with a and b, so it is least where both are smallest."""
     theory = theory_of(task)
     if task.modulus is not None or theory is None or not theory.in_paper:
         raise InputError(
@@ -108,22 +101,7 @@ def truncation_error(task: Task, digits: int, domain: Domain) -> TruncationError
         )
     unit = task.base**digits
     lowest = [(rows.start, columns.start) for part in domain.parts for rows, columns in part.rectangles]
-    least = min(task(a, b) - task(a % unit, b % unit) for a, b in lowest)
-    return TruncationError(least, domain.mean(lambda part: _mean_error(task, unit, part)))
-
-
-def _mean_error(task: Task, unit: int, part: Part) -> Fraction:
-    total = Fraction()
-    for rows, columns in part.rectangles:
-        error = _mean_answer(task, rows, columns) - _mean_answer(task, cut(rows, unit)[0], cut(columns, unit)[0])
-        total += len_big(rows) * len_big(columns) * error
-    return total / part.size
-
-
-def _mean_answer(task: Task, rows: range, columns: range) -> Fraction:
-    """The mean over a rectangle, which is that of its corners: sums and products are linear in each operand."""
-    corners = product((rows.start, rows.stop - 1), (columns.start, columns.stop - 1))
-    return Fraction(sum(task(a, b) for a, b in corners), 4)
+    return min(task(a, b) - task(a % unit, b % unit) for a, b in lowest)
 
 
 # --- dependence ---------------------------------------------------------------------------------------------

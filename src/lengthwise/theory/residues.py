@@ -30,7 +30,7 @@ from lengthwise.arithmetic import Task
 
 Integers = npt.NDArray[np.int64]
 
-_CHUNK = 1 << 20  # table entries held at once
+_CHUNK = 1 << 16  # table entries held at once: a processor keeps them in its cache
 _PAIR_STEPS = 20  # cost of counting one pair, in table entries
 
 

@@ -99,7 +99,8 @@ def export(run: Run, folder: Path) -> str:
         "step": run.step,
         "config": run.config.model_dump(mode="json"),
     }
-    model.generation_config = _generation(run.stack)
+    longest, symbols = answer_tokens(run.stack.layout), _symbols(run.stack)
+    model.generation_config = transformers.GenerationConfig(do_sample=False, max_new_tokens=longest, **symbols)
     _check_equal(run.stack, model)
     folder.parent.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
@@ -266,7 +267,7 @@ def _renamed(name: str, names: Mapping[str, str]) -> str:
     return f"{names.get(path, path)}.{kind}"
 
 
-# --- tokenizer and generation config ------------------------------------------------------------------------
+# --- tokenizer ----------------------------------------------------------------------------------------------
 
 
 def tokenizer(vocabulary: Vocabulary) -> Any:
@@ -280,11 +281,6 @@ def tokenizer(vocabulary: Vocabulary) -> Any:
     words.post_processor = processors.TemplateProcessing("[bos] $A", "[bos] $A $B", bos)
     symbols = {"bos_token": "[bos]", "eos_token": "[eos]", "pad_token": pad, "unk_token": pad}
     return transformers.PreTrainedTokenizerFast(tokenizer_object=words, padding_side="left", **symbols)
-
-
-def _generation(stack: Stack) -> Any:
-    longest = answer_tokens(stack.layout)
-    return transformers.GenerationConfig(do_sample=False, max_new_tokens=longest, **_symbols(stack))
 
 
 @torch.no_grad()

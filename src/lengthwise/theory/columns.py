@@ -84,29 +84,30 @@ def digit_accuracy(hypothesis: Hypothesis, domain: Domain, position: int) -> Fra
     """The share of sums for which the hypothesis gives the right digit at a position (1 is the lowest)."""
     if hypothesis.kind == "windowed":
         raise InputError(f"digit accuracy is derived for truth and truncated:n, not for {hypothesis}")
-    return domain.mean(lambda part: _digit_accuracy(hypothesis.size, part, position))
+    size = hypothesis.size
+    if size is None or position <= size:
+        return Fraction(1)
+    if position > size + 1:
+        return digit_share(0, domain, position)
+
+    def sums_to_zero(part: Part) -> Fraction:
+        column = part.column(position)
+        return Fraction(sum((x + y) % part.base == 0 for x, y in column), len(column))
+
+    # At position size + 1 the truncated sum has the carry from below and lacks only this column's digits.
+    return domain.mean(sums_to_zero)
 
 
 def digit_share(digit: int, domain: Domain, position: int) -> Fraction:
     """The share of sums that have this digit at a position."""
-    return domain.mean(lambda part: _digit_share(digit, part, position))
 
+    def share(part: Part) -> Fraction:
+        column, carry = part.column(position), carry_probability(part, position)
+        sums = [(x + y) % part.base for x, y in column]
+        without, with_carry = sums.count(digit), sums.count((digit - 1) % part.base)
+        return ((1 - carry) * without + carry * with_carry) / len(sums)
 
-def _digit_accuracy(size: int | None, part: Part, position: int) -> Fraction:
-    if size is None or position <= size:
-        return Fraction(1)
-    if position > size + 1:
-        return _digit_share(0, part, position)
-    # At position size + 1 the truncated sum has the carry from below and lacks only this column's digits.
-    column = part.column(position)
-    return Fraction(sum((x + y) % part.base == 0 for x, y in column), len(column))
-
-
-def _digit_share(digit: int, part: Part, position: int) -> Fraction:
-    column, carry = part.column(position), carry_probability(part, position)
-    sums = [(x + y) % part.base for x, y in column]
-    without, with_carry = sums.count(digit), sums.count((digit - 1) % part.base)
-    return ((1 - carry) * without + carry * with_carry) / len(sums)
+    return domain.mean(share)
 
 
 def r2_ceiling(domain: Domain, position: int) -> Fraction:

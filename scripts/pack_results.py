@@ -1,7 +1,7 @@
 """Packs the run folders of recipes into results/: scripts/pack_results.py runs/full, or --unpack for the reverse.
 
-Each recipe becomes RECIPE.json and RECIPE.parquet. Unpacked, the run folders are as they were, to the byte: packing
-refuses files for which that would not hold. `lengthwise reproduce --out FOLDER` goes on with unpacked runs, and does
+Each recipe becomes RECIPE.json and RECIPE.parquet. Unpacked, the run folders are as they were, to the byte; files
+for which that would not hold are refused. `lengthwise reproduce --out FOLDER` goes on with unpacked runs, and does
 not redo what is finished.
 """
 

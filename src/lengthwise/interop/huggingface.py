@@ -99,8 +99,7 @@ def export(run: Run, folder: Path) -> str:
         "step": run.step,
         "config": run.config.model_dump(mode="json"),
     }
-    longest, symbols = answer_tokens(run.stack.layout), _symbols(run.stack)
-    model.generation_config = transformers.GenerationConfig(do_sample=False, max_new_tokens=longest, **symbols)
+    model.generation_config = _generation(run.stack)
     _check_equal(run.stack, model)
     folder.parent.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
@@ -267,7 +266,7 @@ def _renamed(name: str, names: Mapping[str, str]) -> str:
     return f"{names.get(path, path)}.{kind}"
 
 
-# --- tokenizer ----------------------------------------------------------------------------------------------
+# --- tokenizer and generation config ------------------------------------------------------------------------
 
 
 def tokenizer(vocabulary: Vocabulary) -> Any:
@@ -281,6 +280,11 @@ def tokenizer(vocabulary: Vocabulary) -> Any:
     words.post_processor = processors.TemplateProcessing("[bos] $A", "[bos] $A $B", bos)
     symbols = {"bos_token": "[bos]", "eos_token": "[eos]", "pad_token": pad, "unk_token": pad}
     return transformers.PreTrainedTokenizerFast(tokenizer_object=words, padding_side="left", **symbols)
+
+
+def _generation(stack: Stack) -> Any:
+    longest = answer_tokens(stack.layout)
+    return transformers.GenerationConfig(do_sample=False, max_new_tokens=longest, **_symbols(stack))
 
 
 @torch.no_grad()

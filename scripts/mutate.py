@@ -34,16 +34,17 @@ ROOT = Path(__file__).parent.parent
 TARGETS = {
     "theory/accuracy.py": (
         "tests/theory/test_accuracy.py",
+        "tests/theory/test_dependence.py",
         "tests/theory/test_local.py",
         "tests/theory/test_predict.py",
     ),
     "theory/residues.py": ("tests/theory/test_accuracy.py", "tests/theory/test_predict.py"),
     "theory/hypotheses.py": ("tests/theory/test_hypotheses.py", "tests/theory/test_local.py"),
-    "theory/carries.py": ("tests/theory/test_carries.py",),
+    "theory/columns.py": ("tests/theory/test_carries.py", "tests/theory/test_coverage.py"),
     "theory/rules.py": ("tests/theory/test_rules.py", "tests/theory/test_predict.py"),
     "tokens/sampling.py": ("tests/tokens/test_sampling.py",),
     "tokens/reserve.py": ("tests/tokens/test_sampling.py",),
-    "evaluation/score.py": ("tests/evaluation/test_score.py",),
+    "evaluation/measure.py": ("tests/evaluation/test_score.py",),
     "records/verdicts.py": ("tests/records/test_verdicts.py",),
     "explorer/guard.py": ("tests/explorer/test_guard.py",),
     "training/checkpoint.py": ("tests/training/test_checkpoint.py",),
@@ -153,7 +154,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=44, help="mutants in all, shared out evenly over the files")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", nargs="*", default=list(TARGETS), help="files, as theory/carries.py")
+    parser.add_argument("--only", nargs="*", default=list(TARGETS), help="files, as theory/columns.py")
     parser.add_argument("--seconds", type=float, default=300, help="the longest that the tests of one may take")
     given = parser.parse_args()
     draw, survivors, start = random.Random(given.seed), 0, time.monotonic()

@@ -97,8 +97,9 @@ class Outcome(NamedTuple):
 
 def make_template(folder: Path) -> Path:
     """A good run, the same packed and exported, what bench measured, and things that are no regular file."""
+    from packing import pack
+
     from lengthwise.records.files import write_json
-    from lengthwise.records.folder import pack
 
     folder.mkdir(parents=True)
     measured = io.StringIO()

@@ -6,9 +6,9 @@
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
@@ -23,11 +23,11 @@ from lengthwise.records.folder import RunFolder
 from lengthwise.records.spec import read_spec
 from lengthwise.records.verdicts import Verdict
 from lengthwise.records.view import RunView
+from lengthwise.registry import Shown
 from lengthwise.report.run_tables import row_table, show_run
 from lengthwise.runs.config import RunConfig, read_config
-from lengthwise.runs.engines import ScaleOut, train_recipe
+from lengthwise.runs.engines import IN_THIS_PROCESS, ScaleOut, train_recipe
 from lengthwise.shipped import model_path
-from lengthwise.shown import Shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -178,33 +178,35 @@ def reproduce(
     quiet: bool = False,
 ) -> list[Run]:
     """Train a recipe's models, measure them, print its tables, and write tables and figures to `out`."""
+    asked: dict[str, Any] = {"seeds": seeds, "only": only, "out": out, "device": device}
     console, news = Console(highlight=False, quiet=quiet), news_console(quiet=quiet)
-    trained = partial(train_recipe, device=device, console=news)
-    asked: dict[str, Any] = {"seeds": seeds, "only": only, "out": out}
-    found = reproduced(recipe, Setting(scale=scale, preset=preset), trained, **asked, console=console)
+    found = reproduced(recipe, Setting(scale=scale, preset=preset), **asked, console=console, news=news)
     return [Run(view.source.path, device) for views in found.values() for view in views]
 
 
 def reproduced(
     recipe: str,
     setting: Setting,
-    trained: Callable[..., list[RunFolder]],
     *,
     seeds: int | None,
     only: Sequence[str],
     out: PathLike | None,
+    device: str,
+    scale_out: ScaleOut = IN_THIS_PROCESS,
     console: Console,
+    news: Console,
 ) -> dict[str, list[RunView]]:
-    """The runs of each recipe, trained by the function `trained`; tables are printed on the console."""
+    """The runs of each recipe; tables are printed on the console, progress as news."""
     if seeds is not None and seeds < 0:
         raise InputError(f"seeds is {seeds} (must be 0 or more)")
     recipes, small = find_recipes(recipe), " (in small)" if setting.laptop else ""
     place, found = Path(out or OUT[setting.scale, setting.preset]), dict[str, list[RunView]]()
+    where: dict[str, Any] = {"device": device, "scale_out": scale_out, "console": news}
     for own in recipes:
         console.print(f"[bold]{own.name}[/]: {escape(own.purpose)}{small}", soft_wrap=True)
         count = own.usual_seeds(setting) if seeds is None else seeds
         asked = {"scale": setting.scale, "preset": setting.preset, "seeds": count}
-        folders = trained(own.name, own.runs(setting, count, only), place, asked=asked)
+        folders = train_recipe(own.name, own.runs(setting, count, only), place, asked=asked, **where)
         found[own.name] = [RunView(folder) for folder in folders]
         console.print(row_table(found[own.name]))
     render(recipes, place, console)

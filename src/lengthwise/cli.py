@@ -32,7 +32,7 @@ VERBS = {
 }
 
 HOMES = {"sweep": "train", "ask": "evaluate", "demo": "reproduce"}
-HOMES |= dict.fromkeys(("report", "export", "data"), "files")
+HOMES |= dict.fromkeys(("report", "explore", "export", "data"), "share")
 """The module of `commands` for verbs that share one."""
 
 SHELLS = ("bash", "zsh", "fish")

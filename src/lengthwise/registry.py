@@ -1,15 +1,17 @@
-"""Tables of named objects that installed packages can extend. An entry is imported when it is first used.
+"""Objects named by their location and imported when they are first used.
 
-An entry is an object, or its location as `package.module:name`. A package declares its entries as entry points
-(docs/extend.md). Their names are known without importing the package, so that a broken package fails only where
-its name is used.
+A `Registry` is a table of named objects that installed packages can extend. An entry is an object, or its location
+as `package.module:name`. A package declares its entries as entry points (docs/extend.md). Their names are known
+without importing the package, so that a broken package fails only where its name is used.
+
+`Shown` objects print as tables (predictions, runs, evaluations), by a function in code that computes nothing.
 """
 
 from collections.abc import Iterator, Mapping, MutableMapping
 from functools import cached_property
-from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, TypeVar, cast
+from pkgutil import resolve_name
+from typing import ClassVar, Generic, TypeVar, cast
 
 from lengthwise.errors import InputError
 
@@ -44,7 +46,7 @@ class Registry(MutableMapping[str, Entry], Generic[Entry]):
         if entry is None:
             entry = self._entries[name] = self._load(self._installed[name])
         if isinstance(entry, str):
-            entry = self._entries[name] = _find(entry)
+            entry = self._entries[name] = resolve_name(entry)
         return cast(Entry, entry)
 
     def __setitem__(self, name: str, entry: Entry) -> None:
@@ -77,7 +79,7 @@ class Registry(MutableMapping[str, Entry], Generic[Entry]):
             found = point.load()
             if self.kind is not None and not isinstance(found, self.kind):
                 raise TypeError(f"it is not of class {self.kind.__name__}")
-            return _find(found.implementation) if self.implementations else found
+            return resolve_name(found.implementation) if self.implementations else found
         except Exception as error:  # another package's code may raise anything: the message names the package
             package = "unknown" if point.dist is None else point.dist.name
             reason = f"{type(error).__name__}: {error}"
@@ -87,7 +89,15 @@ class Registry(MutableMapping[str, Entry], Generic[Entry]):
             ) from None
 
 
-def _find(place: str) -> Any:
-    """The object at `package.module:name`."""
-    module, _, name = place.partition(":")
-    return getattr(import_module(module), name)
+class Shown:
+    """An object that prints as a table in a terminal and in a notebook, by the function that `shown_by` locates,
+    which prints it on a console."""
+
+    __slots__ = ()
+    shown_by: ClassVar[str]
+
+    def __repr__(self) -> str:
+        return resolve_name("lengthwise.report.tables:as_text")(self, resolve_name(self.shown_by))
+
+    def _repr_html_(self) -> str:
+        return resolve_name("lengthwise.report.tables:as_html")(self, resolve_name(self.shown_by))

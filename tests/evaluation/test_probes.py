@@ -21,8 +21,8 @@ from lengthwise.evaluation.probes import (
 from lengthwise.evaluation.problems import Drawing, Member, Subject, reference_answers
 from lengthwise.model.positions import find_encoding
 from lengthwise.records.analysis import dependence_of
-from lengthwise.theory.carries import r2_ceiling
-from lengthwise.theory.dependence import dependence_matrix
+from lengthwise.theory.accuracy import dependence_matrix
+from lengthwise.theory.columns import r2_ceiling
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.layouts import build_layout
 

@@ -25,7 +25,7 @@ from lengthwise.evaluation.strata import (
 )
 from lengthwise.runs.build import build
 from lengthwise.runs.evaluate import Assessment, domain_rows
-from lengthwise.theory.carries import chain_counts
+from lengthwise.theory.columns import chain_counts
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.digits import to_ints
 

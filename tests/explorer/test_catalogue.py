@@ -1,6 +1,6 @@
 import pytest
 
-from lengthwise.commands.explore import Explore
+from lengthwise.commands.share import Explore
 from lengthwise.errors import InputError
 from lengthwise.explorer import RefusedError
 from lengthwise.explorer import runs as runs_module

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from packing import unpack
 from polars.testing import assert_frame_equal
 
-from lengthwise.records.folder import RunFolder, packed_runs, unpack
+from lengthwise.records.folder import RunFolder, packed_runs
 from lengthwise.records.frame import records_frame
 from lengthwise.records.view import RunView
 from lengthwise.report.queries import Collection

@@ -6,12 +6,13 @@ import shutil
 
 import pytest
 from fakes import tiny_config
+from packing import pack
 
 from lengthwise.cli import main
 from lengthwise.errors import InputError
 from lengthwise.explorer.runs import Catalogue
 from lengthwise.records.files import read_json, write_json
-from lengthwise.records.folder import RunFolder, pack, packed_runs
+from lengthwise.records.folder import RunFolder, packed_runs
 from lengthwise.records.spec import read_spec
 from lengthwise.runs.launch import train
 

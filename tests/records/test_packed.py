@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 from fakes import tiny_config
+from packing import pack, unpack
 
 from lengthwise.errors import InputError
 from lengthwise.explorer.runs import Catalogue, points, summary
 from lengthwise.records.files import write_json
-from lengthwise.records.folder import RunFolder, open_run, pack, packed_runs, runs_below, unpack
+from lengthwise.records.folder import RunFolder, open_run, packed_runs, runs_below
 from lengthwise.records.schema import Record
 from lengthwise.records.view import RunView
 from lengthwise.report.page import Report, report_html

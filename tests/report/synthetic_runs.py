@@ -6,8 +6,8 @@ from lengthwise.records.folder import RunFolder
 from lengthwise.records.schema import Record
 from lengthwise.records.view import RunView
 from lengthwise.runs.config import RunConfig
-from lengthwise.theory.carries import digit_accuracy
-from lengthwise.theory.dependence import dependence_matrix
+from lengthwise.theory.accuracy import dependence_matrix
+from lengthwise.theory.columns import digit_accuracy
 from lengthwise.theory.hypotheses import TRUTH
 
 TOTAL = 1_000

@@ -22,8 +22,8 @@ from lengthwise.records.view import RunView
 from lengthwise.report.figures import BLACK, COLOURS, FIGURES, GREY, draw, save
 from lengthwise.report.figures.training import NAMES, correlations
 from lengthwise.report.queries import Seeds
-from lengthwise.theory.carries import r2_ceiling
-from lengthwise.theory.dependence import dependence_matrix
+from lengthwise.theory.accuracy import dependence_matrix
+from lengthwise.theory.columns import r2_ceiling
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.plateaus import plateaus
 

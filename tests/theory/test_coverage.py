@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lengthwise.arithmetic import Domain, Part, Task
 from lengthwise.errors import InputError
-from lengthwise.theory.coverage import coverage, unseen_pairs
+from lengthwise.theory.columns import coverage, unseen_pairs
 
 
 @settings(max_examples=80)

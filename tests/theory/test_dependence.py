@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from lengthwise.arithmetic import Task
 from lengthwise.errors import InputError
-from lengthwise.theory import dependence
-from lengthwise.theory.dependence import dependence_matrix
+from lengthwise.theory.accuracy import LARGEST_MODULUS, dependence_matrix
 from lengthwise.theory.hypotheses import Hypothesis
 
 
@@ -83,7 +82,7 @@ def test_what_is_not_known_of_long_products():
 
 
 def test_what_is_counted_too_slowly_is_not_claimed(monkeypatch):
-    monkeypatch.setitem(dependence.LARGEST_MODULUS, "add", 100)
+    monkeypatch.setitem(LARGEST_MODULUS, "add", 100)
     matrix = dependence_matrix(Task.parse("add%101"), Hypothesis.parse("truncated:2"), 3)
     assert matrix == [[None, None, 0]] * 3
 

@@ -7,11 +7,11 @@ import pytest
 from brute_force import all_pairs, digits
 from hypothesis import given
 from hypothesis import strategies as st
+from views import View, local_views, next_digit, unseen_views
 
 from lengthwise.arithmetic import Domain, Task, digit_count
 from lengthwise.errors import InputError
-from lengthwise.theory.coverage import local_views, unseen_views
-from lengthwise.theory.hypotheses import Hypothesis, View, local_sum, next_digit
+from lengthwise.theory.hypotheses import Hypothesis, local_sum
 
 LAYOUTS = [("reversed", None), ("level", None), ("aligned", 0), ("aligned", 1), ("aligned", 2), ("padded", 3)]
 """With the number of spare columns of the longest operands."""
@@ -116,7 +116,18 @@ def test_the_hypothesis_is_truth_by_another_way():
         Hypothesis.parse("local:3")
 
 
-@pytest.mark.parametrize("layout", ["plain", "scratchpad"])
-def test_other_layouts_are_refused(layout):
-    with pytest.raises(InputError, match=layout):
-        local_views(Domain.parse("D2"), layout, 4)
+@pytest.mark.parametrize(
+    ("train", "test", "layout", "width", "unseen"),
+    [
+        ("D3", "D6", "reversed", None, 2120),
+        ("D1..3", "D6", "reversed", None, 2120),
+        ("D4", "D6", "reversed", None, 0),
+        ("D3", "D6", "level", None, 100),
+        ("B4", "B6", "level", None, 0),
+        ("B4", "D6", "level", None, 36),
+        ("D2", "D6", "aligned", 8, 9900),
+        ("D3", "D6", "aligned", 8, 0),
+    ],
+)
+def test_the_numbers_of_the_document(train, test, layout, width, unseen):
+    assert len(unseen_views(Domain.parse(train), Domain.parse(test), layout, width)) == unseen

@@ -15,7 +15,7 @@ from lengthwise.records.evidence import MeasuredPredictions, evidence_of, predic
 from lengthwise.report.tables import MARKS, coverage_table, mark_table, plateau_table, prediction_table
 from lengthwise.report.words import evidence_words, glosses, joined_domains, sentences
 from lengthwise.theory.accuracy import MOST_RESIDUES
-from lengthwise.theory.coverage import coverage
+from lengthwise.theory.columns import coverage
 from lengthwise.theory.predict import Predictions
 from lengthwise.theory.rules import Case, find_rule, table_1
 

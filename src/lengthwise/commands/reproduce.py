@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +18,7 @@ from lengthwise.recipes import RECIPES, Setting
 from lengthwise.records.verdicts import GATE, TOLERANCE, Verdict
 from lengthwise.report.run_tables import row_json, row_verdict, styled, verdict_json
 from lengthwise.report.tables import EXACT, MARKS, new_table, percent
-from lengthwise.runs.engines import IN_THIS_PROCESS, ON_THIS_MACHINE, ScaleOut, train_recipe
+from lengthwise.runs.engines import IN_THIS_PROCESS, ON_THIS_MACHINE, ScaleOut
 
 if TYPE_CHECKING:
     from lengthwise.runs.config import RunConfig
@@ -64,9 +63,9 @@ class Reproduce(Verbosity):
         if self.scale_out.on is None and self.scale_out != IN_THIS_PROCESS:
             raise InputError("--workers, --stack and the like require --on (choose from local, ray, slurm)")
         console, setting = self.results(as_json=self.json), Setting(scale=self.scale, preset=self.preset)
-        trained = partial(train_recipe, device=self.device, scale_out=self.scale_out, console=self.news())
-        asked: dict[str, Any] = {"seeds": self.seeds, "only": self.only, "out": self.out}
-        found = api.reproduced(self.recipe, setting, trained, **asked, console=console)
+        names = ("seeds", "only", "out", "device", "scale_out")
+        asked = {name: getattr(self, name) for name in names}
+        found = api.reproduced(self.recipe, setting, **asked, console=console, news=self.news())
         if self.json:
             shown = [{"recipe": name, "rows": [row_json(view) for view in views]} for name, views in found.items()]
             print(json.dumps(shown, indent=2))

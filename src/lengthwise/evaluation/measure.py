@@ -21,7 +21,7 @@ from lengthwise.evaluation.decode import decode, split_failures
 from lengthwise.evaluation.problems import Member, Pair, Problems, Subject
 from lengthwise.evaluation.seen import seen_share, seen_share_of_pairs
 from lengthwise.records.schema import Record
-from lengthwise.theory.coverage import coverage
+from lengthwise.theory.columns import coverage
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.layouts.layout import CARRY, SUM, C, Tokens
 

@@ -1,11 +1,11 @@
 """Interventions: what the digits of a model's answers depend on, measured by replacing digits.
 
-**Dependence** is how often replacing an operand digit changes an answer digit. `theory.dependence` has the exact
+**Dependence** is how often replacing an operand digit changes an answer digit. `theory.accuracy` has the exact
 shares of a hypothesis, and `records.analysis` compares the two. Both operands have `length` uniformly random,
 independent digits, including zeros. For each digit j of a the same problems are decoded again with that digit
 replaced by one of the base - 1 others, all equally likely.
 
-**Dynamics** is how each answer digit is learned, measured at every evaluation; `theory.carries` has the ceiling
+**Dynamics** is how each answer digit is learned, measured at every evaluation; `theory.columns` has the ceiling
 that a perfect adder reaches. For each answer digit i there are problems of the member's training domain (held-out
 pairs, if it has any) whose digits of columns i-1, i and i+1 are replaced, in both operands, by uniformly random
 ones. A decision tree learns from half of them what the model writes at i, given

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from lengthwise.arithmetic import Domain, Part
 from lengthwise.evaluation.problems import Member
-from lengthwise.theory.carries import chain_counts
+from lengthwise.theory.columns import chain_counts
 from lengthwise.tokens.chains import longest_chain
 from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.reserve import into_test, is_reserved, low_digits, reserves

@@ -1,7 +1,7 @@
 """Exact match by kind of problem: by longest carry chain, by both operand lengths, and on special sets.
 
 Everything here is scored by teacher forcing, after training. A carry chain is a column whose digits sum to the
-base or more, and the columns directly above it that sum to base - 1 (`theory.carries`). The special sets are sums
+base or more, and the columns directly above it that sum to base - 1 (`theory.columns`). The special sets are sums
 with one short operand, with a carry through the whole number, with carries at every other digit, and of operands
 that repeat one digit, have a run of zeros, or are mostly zeros:
 

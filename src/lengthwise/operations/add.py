@@ -3,7 +3,7 @@
 from typing import Any, final
 
 from lengthwise.arithmetic import Operation, Task
-from lengthwise.theory.dependence import modular_dependence, sum_dependence
+from lengthwise.theory.accuracy import modular_dependence, sum_dependence
 from lengthwise.theory.operations import Matrix, OperationTheory, modulus_divides
 from lengthwise.theory.residues import count_cancelling, cut, len_big, open_modulus
 
@@ -23,9 +23,6 @@ class AdditionTheory(OperationTheory):
         # Without a modulus only zero is right: use one that no sum reaches.
         rest = a_high.stop + b_high.stop if task.modulus is None else open_modulus(task, size)
         return count_cancelling(a_high, b_high, rest) * len_big(a_low) * len_big(b_low)
-
-    def last_digits_decide(self, task: Task, length: int) -> bool:
-        return modulus_divides(task, length)
 
     def dependence(self, task: Task, length: int, window: int | None) -> Matrix:
         if task.modulus is not None:

@@ -3,8 +3,8 @@
 from typing import Any, final
 
 from lengthwise.arithmetic import Operation, Task
-from lengthwise.theory.dependence import modular_dependence, product_dependence
-from lengthwise.theory.operations import Matrix, OperationTheory, modulus_divides
+from lengthwise.theory.accuracy import modular_dependence, product_dependence
+from lengthwise.theory.operations import Matrix, OperationTheory
 from lengthwise.theory.residues import count_agreeing, count_vanishing, cut, len_big, open_modulus
 
 
@@ -33,9 +33,6 @@ class MultiplicationTheory(OperationTheory):
 
     def count_steps(self, task: Task, size: int) -> int:
         return 1 if task.modulus is None else open_modulus(task, size) ** 2
-
-    def last_digits_decide(self, task: Task, length: int) -> bool:
-        return modulus_divides(task, length)
 
     def dependence(self, task: Task, length: int, window: int | None) -> Matrix:
         if task.modulus is not None:

@@ -24,7 +24,7 @@ from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Measured
-from lengthwise.theory.dependence import Matrix, dependence_matrix
+from lengthwise.theory.accuracy import Matrix, dependence_matrix
 from lengthwise.theory.hypotheses import Hypothesis
 
 LEARNED = 0.99

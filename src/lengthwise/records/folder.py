@@ -6,8 +6,7 @@ config is refused with the difference shown.
 Finished runs may be packed. An unpacked results folder contains notes, RECIPE.json, and the run folders that they
 list, runs/ROW-sSEED. In the packed form a note has the key `folders` with the small files of each run, and
 RECIPE.parquet has the records of all its runs. A run that several notes list is stored with the first of them, by
-name, and the others refer to it. Unpacking restores run folders to the byte; packing refuses files for which that
-would not hold.
+name, and the others refer to it. scripts/pack_results.py packs and unpacks.
 """
 
 import os
@@ -23,7 +22,6 @@ from lengthwise.errors import InputError
 from lengthwise.records.files import (
     fault_point,
     folder_in_use,
-    json_text,
     printable,
     read_file,
     read_json,
@@ -286,83 +284,9 @@ def runs_below(path: Path) -> list[RunSource]:
 
 def notes(folder: Path) -> dict[str, dict[str, Any]]:
     """The notes of a results folder by recipe (runs, seeds, seconds), without the runs packed in them."""
-    found = (_note(path) for path in sorted(folder.glob("*.json")))
-    return {note["recipe"]: note for note in found if "recipe" in note}
-
-
-def pack(folder: Path, into: Path) -> list[Path]:
-    """Pack a results folder into two files per note. Returns the paths of the packed notes."""
-    listing = {path: note for path in sorted(folder.glob("*.json")) if "runs" in (note := read_json(path))}
-    if not listing:
-        raise InputError(f"no results to pack in {folder}: it has no note, RECIPE.json, that lists runs")
-    listed = {name for note in listing.values() for name in note["runs"]}
-    unlisted = sorted(path.name for path in (folder / RUNS).glob("*") if path.name not in listed)
-    if unlisted:
-        raise InputError(f"no note in {folder} lists the runs {', '.join(unlisted)}")
-    stored: dict[str, Path] = {}
-    for path, note in listing.items():
-        _check_bytes(path, json_text(note).encode())
-        _refuse_fewer(into / path.name, note["runs"])
-        own = [RunFolder.existing(folder / RUNS / name) for name in note["runs"] if name not in stored]
-        elsewhere = {name: {"stored_in": stored[name].name} for name in note["runs"] if name in stored}
-        _write(into / path.name, {**note, "folders": {**elsewhere, **{run.name: _entry(run) for run in own}}}, own)
-        stored |= {run.name: path for run in own}
-    return [into / path.name for path in listing]
-
-
-def unpack(folder: Path, into: Path) -> list[Path]:
-    """Restore notes and run folders byte for byte. Returns the paths of the run folders."""
-    files = [path for path in sorted(folder.glob("*.json")) if is_packed(path)]
-    written: list[Path] = []
-    for file in files:
-        into.mkdir(parents=True, exist_ok=True)
-        write_json(into / file.name, _note(file))
-        own = (run for run in packed_runs(file) if run.path.parent == file)
-        written += [_write_folder(run, into / RUNS / run.name) for run in own]
-    return written
-
-
-def _write(file: Path, content: dict[str, Any], runs: Iterable[RunFolder]) -> None:
-    from lengthwise.records.frame import write_records  # noqa: PLC0415
-
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_records(file.with_suffix(".parquet"), {run.name: run.records() for run in runs})
-    write_json(file, content)
-
-
-def _write_folder(run: PackedRun, path: Path) -> Path:
-    path.mkdir(parents=True, exist_ok=True)
-    for file in SMALL_FILES:
-        if (content := run.content(file)) is not None:
-            write_json(path / file, content)
-    (path / RECORDS).write_bytes(run.record_lines())
-    return path
-
-
-def _entry(run: RunFolder) -> dict[str, Any]:
-    """The small files of a run, and the size of its records."""
-    contents = {file: content for file in SMALL_FILES if (content := run.content(file)) is not None}
-    for file, content in contents.items():
-        _check_bytes(run.path / file, json_text(content).encode())
-    lines = record_lines(run.records())
-    _check_bytes(run.records_path, lines)
-    return {**{Path(file).stem: content for file, content in contents.items()}, "records_size": len(lines)}
-
-
-def _check_bytes(path: Path, packed: bytes) -> None:
-    if path.read_bytes() != packed:
-        raise InputError(f"{path} was not written by lengthwise in this form: packing would change it")
-
-
-def _refuse_fewer(packed: Path, names: Iterable[str]) -> None:
-    """Raise an InputError if packing would replace a file that has more runs."""
-    lost = sorted(_folders(packed).keys() - {*names}) if is_packed(packed) else []
-    if lost:
-        raise InputError(f"{packed} has runs that would be lost: {', '.join(lost)}; unpack it first")
-
-
-def _note(path: Path) -> dict[str, Any]:
-    return {key: value for key, value in read_json(path).items() if key != "folders"}
+    found = (read_json(path) for path in sorted(folder.glob("*.json")))
+    own = ({key: value for key, value in note.items() if key != "folders"} for note in found)
+    return {note["recipe"]: note for note in own if "recipe" in note}
 
 
 def _folders(file: Path) -> dict[str, dict[str, Any]]:

@@ -9,7 +9,6 @@ import polars as pl
 from pydantic import TypeAdapter
 
 from lengthwise.errors import InputError
-from lengthwise.records.files import replace_file
 from lengthwise.records.folder import PackedRun
 from lengthwise.records.schema import TRAIN_LOSS, Record
 from lengthwise.records.view import RunView
@@ -72,14 +71,6 @@ def plain_frame(records: Sequence[Record]) -> pl.DataFrame:
     """Records as a frame, one column per field."""
     columns = {column: [getattr(record, column) for record in records] for column in RECORD_COLUMNS}
     return pl.DataFrame(columns, schema=RECORD_COLUMNS)
-
-
-def write_records(path: Path, runs: Mapping[str, Sequence[Record]]) -> None:
-    """Write the records of several runs, in order, as one Parquet file."""
-    folders = [name for name, records in runs.items() for _ in records]
-    records = plain_frame([record for own in runs.values() for record in own])
-    frame = records.insert_column(0, pl.Series(FOLDER, folders, pl.String))
-    replace_file(path, lambda aside: frame.write_parquet(aside, compression="zstd", compression_level=19))
 
 
 def stored_records(path: Path, folder: str) -> list[Record]:

@@ -33,7 +33,7 @@ class Record(BaseModel):
       (`evaluation/probes.py`); the domain is `digits:9` for operands of 9 random digits, which `Domain.parse`
       refuses
     - `malformed`, `wrong_length`, `first_wrong:3`: decoded answers by kind of failure
-    - `chain:2`: exact, on problems whose longest carry chain has 2 columns (`theory/carries.py`); for a sampled
+    - `chain:2`: exact, on problems whose longest carry chain has 2 columns (`theory/columns.py`); for a sampled
       domain, on separate problems with equally many of every chain that occurs (`evaluation/strata.py`)
     - `steps:sums`, `steps:carries`, `steps:answer`: problems of a layout with intermediate steps in which all raw
       sums, carries or answer digits are right, given the right tokens before them

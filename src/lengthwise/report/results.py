@@ -34,7 +34,7 @@ from lengthwise.report.paper import paper_tables, summary
 from lengthwise.report.queries import Collection, Point, rows_of
 from lengthwise.report.recipe_tables import budget_table, line_table, regularization_grid
 from lengthwise.report.tables import TextTable, csv_text, latex, markdown, short_percent, text_table
-from lengthwise.theory.accuracy import truncation_error
+from lengthwise.theory.accuracy import least_error
 
 
 def write_results(out: Path) -> list[Path]:
@@ -225,7 +225,7 @@ def far_off(collection: Collection) -> Point | None:
         100 * counts.share
         for view in of_rows(RECIPES["addition"].rows, collection.views)
         for domain in view.spec.longer()
-        if truncation_error(view.task, view.train.length, domain).least >= view.task.base**view.train.length
+        if least_error(view.task, view.train.length, domain) >= view.task.base**view.train.length
         for counts in compared(view, [domain], THEORY)
     ]
     return Point.of(percents) if percents else None

@@ -22,7 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lengthwise.records.evidence import Evidence, MeasuredPredictions
-from lengthwise.theory.coverage import PositionCoverage
+from lengthwise.theory.columns import PositionCoverage
 from lengthwise.theory.plateaus import Plateau
 
 T = TypeVar("T")

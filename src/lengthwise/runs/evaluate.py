@@ -24,11 +24,11 @@ from lengthwise.progress import Watch, unwatched
 from lengthwise.records.analysis import Dependence, dependence_of
 from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.verdicts import Verdict, counted, verdicts
+from lengthwise.registry import Shown
 from lengthwise.runs.build import Stack
 from lengthwise.runs.config import RunConfig
 from lengthwise.runs.load import Answer, Run, load
 from lengthwise.runs.machine import memory_errors_explained
-from lengthwise.shown import Shown
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.digits import to_ints

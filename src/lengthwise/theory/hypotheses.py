@@ -17,7 +17,7 @@ digits sum to more than the digit written there, so the next digit needs no colu
 
 import re
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Self
 
 from lengthwise.arithmetic import Task, digit_count
 from lengthwise.arithmetic.domain import MAX_LENGTH
@@ -122,38 +122,11 @@ def windowed_sum(a: int, b: int, window: int, base: int) -> int:
     return total
 
 
-Digit = int | None
-"""None where the layout has no digit: above an operand, above the fixed width, or below the lowest digit."""
-
-
-class View(NamedTuple):
-    """What the local rule reads: the column below, the digit written there, and the current column."""
-
-    a_below: Digit
-    b_below: Digit
-    written: Digit
-    a: Digit
-    b: Digit
-
-
-def next_digit(view: View, base: int) -> int:
-    """The next digit by the local rule. Absent digits count as zero.
-
-    >>> next_digit(View(8, 5, 3, 9, 0), 10), next_digit(View(8, 5, 4, 9, 0), 10)  # 13 > 3, 13 > 4: a carry
-    (0, 0)
-    >>> next_digit(View(4, 5, 9, 9, 0), 10), next_digit(View(4, 5, 0, 9, 0), 10)  # 9 = 9: none; 9 > 0: a carry
-    (9, 0)
-    """
-    a_below, b_below, written, a, b = (digit or 0 for digit in view)
-    return (a + b + (a_below + b_below > written)) % base
-
-
 def local_sum(a: int, b: int, base: int) -> int:
-    total, place = 0, 1
-    view = View(None, None, None, a % base, b % base)
-    while a or b or next_digit(view, base):
-        written = next_digit(view, base)
-        total, place = total + place * written, place * base
-        a, b, below_a, below_b = a // base, b // base, a % base, b % base
-        view = View(below_a, below_b, written, a % base, b % base)
+    """The sum by the local rule, which reads each carry off the column below and the digit written there."""
+    total, place, carry = 0, 1, False
+    while a or b or carry:
+        (a, x), (b, y) = divmod(a, base), divmod(b, base)
+        written = (x + y + carry) % base
+        total, place, carry = total + place * written, place * base, x + y > written
     return total

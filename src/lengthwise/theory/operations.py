@@ -36,7 +36,7 @@ class OperationTheory(ABC):
 
     def last_digits_decide(self, task: Task, length: int) -> bool:
         """Whether answers depend only on the last `length` digits of the operands, however long they are."""
-        return False
+        return self.in_paper and modulus_divides(task, length)
 
     def dependence(self, task: Task, length: int, window: int | None) -> Matrix | None:
         """How often each digit of a changes each answer digit (`dependence_matrix`), or None."""

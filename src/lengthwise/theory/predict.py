@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from lengthwise.arithmetic import Domain, Task, default_test, parse_test_domains
 from lengthwise.errors import InputError
-from lengthwise.shown import Shown
+from lengthwise.registry import Shown
 from lengthwise.theory.accuracy import MOST_STEPS, accuracy, accuracy_json, steps_to_count, within_reach
-from lengthwise.theory.coverage import UnseenPairs, unseen_pairs
+from lengthwise.theory.columns import UnseenPairs, unseen_pairs
 from lengthwise.theory.encodings import check_layout, encoding_facts
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.theory.plateaus import Plateau

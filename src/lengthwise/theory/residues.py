@@ -30,7 +30,7 @@ from lengthwise.arithmetic import Task
 
 Integers = npt.NDArray[np.int64]
 
-_CHUNK = 1 << 20  # table entries held at once
+_CHUNK = 1 << 16  # table entries held at once: a processor keeps them in its cache
 _PAIR_STEPS = 20  # cost of counting one pair, in table entries
 
 
@@ -204,21 +204,15 @@ def _multiples(interval: range, of: int) -> int:
 
 
 def long_operand_limit(base: int, digits: int, modulus: int) -> Fraction:
-    """The limit of the accuracy of `truncated:digits` on mul%modulus for long operands.
-
-    A closed form over divisors if q is coprime to the base, otherwise the finite sum over residues.
+    """The limit of the accuracy of `truncated:digits` on mul%modulus for long operands: all residues are equally
+    likely.
 
     >>> long_operand_limit(10, 4, 101)
     Fraction(1020099, 102010000)
     """
     low_count = base**digits
     q = modulus // gcd(modulus, low_count)
-    if gcd(q, base) == 1:
-        low, by_divisor = range(low_count), _common_divisors(range(q), q).items()
-        agreeing = sum(d * count * count_vanishing(low, low, d) for d, count in by_divisor)
-    else:
-        agreeing = count_agreeing(range(q), range(q), low_count, q)
-    return Fraction(agreeing, q**2 * low_count**2)
+    return Fraction(count_agreeing(range(q), range(q), low_count, q), q**2 * low_count**2)
 
 
 def _count_with_all(residues: Integers, low_count: int, q: int) -> int:

@@ -55,7 +55,7 @@ from lengthwise.report.recipe_tables import (
 )
 from lengthwise.report.tables import short_percent
 from lengthwise.theory.accuracy import accuracy
-from lengthwise.theory.carries import digit_share
+from lengthwise.theory.columns import digit_share
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.theory.hypotheses import Hypothesis
 

@@ -47,8 +47,8 @@ from lengthwise.report.queries import (
     single_lengths,
 )
 from lengthwise.report.recipe_tables import decay_and_dropout
-from lengthwise.theory.carries import digit_accuracy as exact_digit_accuracy
-from lengthwise.theory.carries import r2_ceiling
+from lengthwise.theory.columns import digit_accuracy as exact_digit_accuracy
+from lengthwise.theory.columns import r2_ceiling
 from lengthwise.theory.plateaus import Plateau, plateaus
 
 DIGITS = range(1, 10)

@@ -43,8 +43,8 @@ PLAIN, DECODED = "random", "random, decoded"
 def line_table(
     collection: Collection, recipe: Recipe, *, title: str, columns: Sequence[str], words: int = 2
 ) -> TextTable | None:
-    """A table with a line for each row of a recipe. The title may name the number of {rows}, of those that {hold} in
-    every seed, and whether there is one seed or several {seeds}."""
+    """A table with a line for each row of a recipe. The title may name the number of {rows}, how many {hold}, and
+    in which {seeds}."""
     rows = rows_of(recipe, collection).values()
     lines = [_line(seeds, columns) for seeds in rows]
     hold = sum(isinstance(cell, Tally) and cell.holds for line in lines for cell in line.values())

@@ -94,12 +94,14 @@ def embed_norm(
 def _normal_tail(x):
     """The share of a normal distribution below each x, and its density there.
 
-    Abramowitz and Stegun 7.1.26, off by at most 1.5e-7: one exponential for both, where erf takes twice as long.
+    Abramowitz and Stegun 7.1.26, off by at most 1.5e-7: one exponential for both. With erf, arithmetic would take
+    longer than memory.
     """
-    falling = tl.exp(-0.5 * x * x)
-    t = 1 / (1 + 0.23164190 * tl.abs(x))
-    series = 0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429)))
-    tail = 0.5 * t * series * falling
+    falling = tl.exp2(-0.7213475204 * x * x)
+    root = tl.rsqrt(1 + 0.2316418883 * tl.abs(x))
+    t = root * root  # a division takes three times as long
+    series = 0.127414796 + t * (-0.142248368 + t * (0.7107068705 + t * (-0.7265760135 + t * 0.5307027145)))
+    tail = t * series * falling
     return tl.where(x < 0, tail, 1 - tail), falling * 0.3989422804
 
 

@@ -26,35 +26,34 @@ from trials.fused.update import FusedUpdate
 WINDOW, WARM_UP = 32, 2
 
 
-def fused_steps(stack: Stack, **options: Any) -> "FusedSteps":
+def fused_steps(stack: Stack, *, window: int = WINDOW, **options: Any) -> "FusedSteps":
     """As `lengthwise.runs.build.training_steps`."""
     optimizer = Optimizer(stack.model, [config.training for config in stack.configs])
     keys = [derive(config.seed, "dropout") for config in stack.configs]
     dropout = Dropout(keys, [config.model.dropout for config in stack.configs], stack.device)
     batch = stack.config.training.batch
-    return FusedSteps(
-        stack.model, training_data(stack, WINDOW * batch), optimizer, batch, dropout, **options
-    )
+    data = training_data(stack, window * batch)
+    return FusedSteps(stack.model, data, optimizer, batch, dropout, window=window, **options)
 
 
 class FusedSteps(Steps):
-    """Built with data that make WINDOW batches at a call. `dtype` is that of matrix products. With `overlap`, the
+    """Built with data that make `window` batches at a call. `dtype` is that of matrix products. With `overlap`, the
     products for weight gradients run beside what does not wait for them."""
-
-    most = WINDOW
 
     def __init__(
         self, model: GPT, data: TrainingData, optimizer: Optimizer, batch: int, dropout: Dropout, *,
-        dtype: torch.dtype | None = None, overlap: bool = False,
+        window: int = WINDOW, dtype: torch.dtype | None = None, overlap: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(model, data, optimizer, batch, dropout)
         assert suits(model, data.length), "this model needs GraphSteps"
-        self.update = FusedUpdate(optimizer, WINDOW, model.config.width, dtype or model.compute_dtype)
+        self.most = window
+        self.update = FusedUpdate(optimizer, window, model.config.width, dtype or model.compute_dtype)
         shape = (batch, data.length - 1, data.tail)
         self.network = Network(model, self.update, *shape, dropout.rates, dropout.drops)
         self.first = torch.zeros((), dtype=torch.long, device=model.device)
         self.cursor = torch.zeros(1, dtype=torch.long, device=model.device)
         self.window = self._made()
+        self.update.plan(0, [0.0])
         self.fill, self.step = self._fill_window, self._one_step
         self.seconds: dict[str, float] = {}
         """What set-up took, by phase."""
@@ -109,16 +108,16 @@ class FusedSteps(Steps):
     def _made(self) -> Inputs:
         made, queries = self.data(self.first * self.batch), self.data.tail
         answers = made.answer[..., -queries:].expand_as(made.ids[..., -queries:])
-        counts = answers.float().unflatten(1, (WINDOW, self.batch))
+        counts = answers.float().unflatten(1, (self.most, self.batch))
         weights = (counts / counts.sum((2, 3), keepdim=True)).flatten(1, 2)
         return Inputs(made.ids.contiguous(), made.positions.contiguous(), weights, self._seeds())
 
     def _seeds(self) -> Tensor:
         """Padded, as a kernel's arguments have to start at multiples of 16 bytes, always or never."""
-        steps = self.first + torch.arange(WINDOW, device=self.first.device)
+        steps = self.first + torch.arange(self.most, device=self.first.device)
         noise = self.dropout(steps.unsqueeze(1))
         if noise is None:
-            return steps.new_zeros(WINDOW, 1, 4, dtype=torch.int32)
+            return steps.new_zeros(self.most, 1, 4, dtype=torch.int32)
         shape, layers = noise.seeds.shape, self.model.config.layers
         of_steps = noise._replace(seeds=noise.seeds.flatten())
         of_layers = noise._replace(seeds=torch.cat([one.seeds for one in of_steps.of_layers(layers)]))
@@ -134,4 +133,4 @@ class FusedSteps(Steps):
         return Inputs(self._cut(ids), positions, self._cut(weights), seeds.index_select(0, self.cursor)[0])
 
     def _cut(self, part: Tensor) -> Tensor:
-        return part.unflatten(1, (WINDOW, self.batch)).index_select(1, self.cursor).squeeze(1)
+        return part.unflatten(1, (self.most, self.batch)).index_select(1, self.cursor).squeeze(1)

@@ -1,6 +1,6 @@
-"""Compares trials/fused with today's training steps on a GPU: numbers first, then set-up and speed.
+"""Compares trials/fused with today's training steps on a GPU: equality, set-up and speed.
 
-    python scripts/engine_trial.py --out FOLDER            about five minutes on an H200
+    python scripts/engine_trial.py --out FOLDER            about six minutes on an H200
     python scripts/engine_trial.py --out FOLDER --smoke    the same paths on a CPU, tiny
 
 Every part prints as it goes and adds to FOLDER/results.json; one that fails leaves its error there, and the others
@@ -17,6 +17,7 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 STARTED = time.time()
@@ -24,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 SMOKE = "--smoke" in sys.argv
 if SMOKE:
-    import trials.fused.interpreted
+    import trials.fused.interpreted  # noqa: F401
 
 import torch
 
@@ -39,7 +40,7 @@ from trials.fused.steps import fused_steps
 
 IMPORTED = time.time()
 DEVICE = torch.device("cpu" if SMOKE else "cuda")
-SECONDS, PATIENCE = (0.0, 600) if SMOKE else (1.5, 150)
+SECONDS, PATIENCE = (0.0, 900) if SMOKE else (1.5, 180)
 TESTS = "tests/trials"
 
 ADAMW = {"training": {"optimizer": "adamw"}}
@@ -52,24 +53,42 @@ BASES = {
     "45-adamw": fast("add").changed(test="D1..9", data={"operand_width": 13}, **ADAMW),
 }
 """66 tokens at batch 64; 26 and 45 tokens at batch 512, with Muon unless they say otherwise."""
-OVERLAP = "fused, overlap"
-FIRST = [("fused", "paper", 8)]
-FUSED = [
-    *FIRST,
-    *(("fused", name, members) for name in BASES for members in (1, 8) if (name, members) != ("paper", 8)),
-    *((OVERLAP, name, members) for name, members in (("paper", 1), ("paper", 8), ("26", 1), ("26", 8))),
+KINDS: dict[str, dict[str, Any]] = {
+    "fused": {},
+    "overlap": {"overlap": True},
+    "parts": {"parts": 2},
+    "parts+overlap": {"parts": 2, "overlap": True},
+    "residual16": {"residual": torch.bfloat16},
+    "registers168": {"attention": {"maxnreg": 168}},
+    "warps4": {"attention": {"num_warps": 4}},
+    "warps8": {"attention": {"num_warps": 8}},
+}
+"""Choices of FusedSteps; `today` are the steps of lengthwise as it is."""
+Point = tuple[str, str, int]
+COLD: list[Point] = [("fused", "paper", 8)]
+FUSED: list[Point] = [("fused", name, members) for name in BASES for members in (8, 1)]
+VARIANTS: list[Point] = [
+    *((kind, "paper", 8) for kind in KINDS if kind not in ("fused", "warps4")),
+    *((kind, "26", 8) for kind in ("overlap", "parts", "warps4")),
+    *((kind, "45", 8) for kind in ("parts", "warps4")),
+    ("overlap", "paper", 1),
+    ("overlap", "26", 1),
 ]
-TODAY = [("today", "paper", 8), ("today", "26", 8), ("today", "26-adamw", 8), ("today", "paper", 1), ("today", "26", 1)]
+TODAY: list[Point] = [("today", "paper", 8), ("today", "26", 8), ("today", "paper", 1)]
 if SMOKE:
-    FUSED = [*FIRST, ("fused", "26", 1)]
-    TODAY = [("today", "paper", 8)]
+    FUSED, VARIANTS, TODAY = [*COLD, ("fused", "26", 1)], [("parts", "26", 2)], TODAY[:1]
 
 
 def config_of(name: str) -> RunConfig:
     if not SMOKE:
         return BASES[name]
     tiny = {"layers": 1, "heads": 2, "width": 32}
-    changes: dict[str, Any] = {"base": 3, "train": "D2", "test": "D1..3", "data": {"operand_width": 3, "samples": None}}
+    changes: dict[str, Any] = {
+        "base": 3,
+        "train": "D2",
+        "test": "D1..3",
+        "data": {"operand_width": 3, "samples": None},
+    }
     return BASES[name].changed(task="add", model=tiny, training={"batch": 2}, **changes)
 
 
@@ -81,7 +100,7 @@ def stack_of(name: str, members: int) -> Any:
 def steps_of(kind: str, stack: Any) -> Steps:
     if kind == "today":
         return training_steps(stack)
-    return fused_steps(stack, overlap=kind == OVERLAP and not SMOKE, **({"window": 1} if SMOKE else {}))
+    return fused_steps(stack, **KINDS[kind], **({"window": 1} if SMOKE else {}))
 
 
 # --- parts --------------------------------------------------------------------------------------------------
@@ -91,9 +110,11 @@ def tests() -> dict[str, Any]:
     """Small stacks, 40 steps each, against plain steps."""
     call = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", "-p", "no:cacheprovider", TESTS]
     path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run(
-        call, cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=PATIENCE
+        call, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
+    print(done.stdout[-3000:])
     return {"code": done.returncode, "output": done.stdout[-3000:]}
 
 
@@ -152,44 +173,33 @@ def profile() -> dict[str, Any]:
     return found
 
 
-def measured(points: list[tuple[str, str, int]], **environment: str) -> list[dict[str, Any]]:
-    """Set-up and speed of some stacks, one after another in one new process."""
+def measured(points: list[Point], ceilings: dict[str, Any]) -> list[dict[str, Any]]:
+    """Set-up and speed of some stacks, one after another in one new process; with the share of the ceiling that
+    `lengthwise bench` gives."""
     call = [sys.executable, __file__, "--worker", json.dumps(points), "--since", str(time.time())]
     call += ["--smoke"] if SMOKE else []
     rows: list[dict[str, Any]] = []
-    with subprocess.Popen(call, env={**os.environ, **environment}, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
+    with subprocess.Popen(call, stdout=subprocess.PIPE, text=True) as process:
+        stop = Timer(PATIENCE, process.kill)
+        stop.start()
+        for line in process.stdout or ():
             if line.startswith("{"):
-                rows.append(json.loads(line))
-                print(line, end="", flush=True)
-        if process.wait(PATIENCE):
-            rows.append({"error": f"exit code {process.returncode}", "points": points})
-    return rows
-
-
-def speed(points: list[tuple[str, str, int]], ceilings: dict[str, Any]) -> list[dict[str, Any]]:
-    """With the share of the ceiling that `lengthwise bench` gives."""
-    rows = measured(points)
-    for row in rows:
-        if "operations" in row:
-            row["share_of_ceiling"] = row["model_steps_per_second"] * row["operations"] / ceilings["products_per_second"]
-    return rows
-
-
-def cold() -> list[dict[str, Any]]:
-    """Set-up with empty caches, of kernels and of today's compiler."""
-    rows: list[dict[str, Any]] = []
-    for points in ([("fused", "paper", 8)], [("today", "paper", 8)]):
-        with tempfile.TemporaryDirectory() as folder:
-            rows += measured(points, TRITON_CACHE_DIR=f"{folder}/triton", TORCHINDUCTOR_CACHE_DIR=f"{folder}/inductor")
+                row = json.loads(line)
+                if "operations" in row:
+                    share = row["model_steps_per_second"] * row["operations"] / ceilings["products_per_second"]
+                    row["share_of_ceiling"] = share
+                rows.append(row)
+                print(words(row), flush=True)
+        stop.cancel()
+    if process.returncode:
+        rows.append({"error": f"exit code {process.returncode}", "points": points})
     return rows
 
 
 # --- a process that measures --------------------------------------------------------------------------------
 
 
-def work(points: list[tuple[str, str, int]], since: float) -> None:
+def work(points: list[Point], since: float) -> None:
     imports = IMPORTED - since
     for kind, name, members in points:
         try:
@@ -234,18 +244,21 @@ def main() -> None:
     parser.add_argument("--since", type=float, default=STARTED)
     options = parser.parse_args()
     if options.worker is not None:
-        return work(options.worker, options.since)
+        work(options.worker, options.since)
+        return
     options.out.mkdir(parents=True, exist_ok=True)
     ceilings = costs.measure_ceilings(DEVICE)
     results: dict[str, Any] = {"torch": torch.__version__, "ceilings": ceilings}
     parts: dict[str, Callable[[], Any]] = {
+        "cold": lambda: measured(COLD, ceilings),
+        "fused": lambda: measured(FUSED, ceilings),
         "tests": tests,
-        "cold": cold,
-        "fused": lambda: speed(FUSED, ceilings),
-        "profile": profile,
         "curves": curves,
-        "today": lambda: speed(TODAY, ceilings),
+        "profile": profile,
+        "variants": lambda: measured(VARIANTS, ceilings),
+        "today": lambda: measured(TODAY, ceilings),
     }
+    use_new_caches()
     for name in options.only.split(",") if options.only else parts:
         start = time.perf_counter()
         print(f"--- {name}", flush=True)
@@ -259,20 +272,31 @@ def main() -> None:
     table(results)
 
 
+def use_new_caches() -> None:
+    """Of compiled kernels: empty for the first process, and then for all."""
+    folder = tempfile.mkdtemp()
+    os.environ["TRITON_CACHE_DIR"] = f"{folder}/triton"
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = f"{folder}/inductor"
+
+
 def table(results: dict[str, Any]) -> None:
     """What came out, last, where it is read first."""
-    print(json.dumps(results.get("curves", {}))[:1500])
-    print("tests:", results.get("tests", {}).get("output", "")[-300:])
-    for row in [row for part in ("cold", "fused", "today") for row in list(results.get(part, []))]:
-        if "steps_per_second" not in row:
-            print(row)
-            continue
-        print(
-            f"{row['kind']:15s} {row['setting']:10s} x{row['members']} {row['model_steps_per_second']:8.1f} model-steps/s "
-            f"{row['tokens_per_second'] / 1e6:6.2f} Mtok/s {100 * row.get('share_of_ceiling', 0):5.1f} % "
-            f"set-up {row['setup_seconds']:5.1f} s after imports {row['import_seconds']:4.1f} s "
-            + ", ".join(f"{phase} {seconds:.1f}" for phase, seconds in row["phases"].items())
-        )
+    print(json.dumps(results.get("curves"))[:1500])
+    print("tests:", str(results.get("tests"))[-600:])
+    for part in ("cold", "fused", "variants", "today"):
+        for row in list(results.get(part, [])):
+            print(words(row) if isinstance(row, dict) else row)
+
+
+def words(row: dict[str, Any]) -> str:
+    if "steps_per_second" not in row:
+        return str(row)
+    phases = ", ".join(f"{phase} {seconds:.1f}" for phase, seconds in row["phases"].items())
+    return (
+        f"{row['kind']:13} {row['setting']:10} x{row['members']} {row['model_steps_per_second']:7.1f} "
+        f"model-steps/s {row['tokens_per_second'] / 1e6:6.2f} Mtok/s {100 * row['share_of_ceiling']:5.1f} % "
+        f"set-up {row['setup_seconds']:5.1f} s + imports {row['import_seconds']:4.1f} s ({phases})"
+    )
 
 
 if __name__ == "__main__":

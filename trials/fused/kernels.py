@@ -49,7 +49,7 @@ def add_norm(
     place = row[:, None] * WIDTH + column
     source = (row // queries) * tokens + tokens - queries + row % queries
     base = x + member.to(tl.int64) * (rows // queries) * tokens * WIDTH
-    value = tl.load(base + source[:, None] * WIDTH + column, mask=inside, other=0.0)
+    value = tl.load(base + source[:, None] * WIDTH + column, mask=inside, other=0.0).to(tl.float32)
     added = tl.load(branch + start + place, mask=inside, other=0.0).to(tl.float32)
     if DROPS:
         added *= _kept(tl.load(seeds + member), tl.load(rates + member), place)
@@ -173,7 +173,7 @@ def norm_backward(
         row = first + tl.arange(0, ROWS)
         inside = (row < rows)[:, None] & (column < WIDTH)
         place = row[:, None] * WIDTH + column
-        value = tl.load(x + start + place, mask=inside, other=0.0)
+        value = tl.load(x + start + place, mask=inside, other=0.0).to(tl.float32)
         above = tl.load(of_normalized + start + place, mask=inside, other=0.0).to(tl.float32)
         standard, inverse = _standard(value, inside, WIDTH)
         sums += above * standard
@@ -185,7 +185,8 @@ def norm_backward(
             asking = row % tokens - tokens + queries
             source = (row // tokens) * queries + asking
             asks = inside & (asking >= 0)[:, None]
-            gradient += tl.load(of_out + later + source[:, None] * WIDTH + column, mask=asks, other=0.0)
+            at = of_out + later + source[:, None] * WIDTH + column
+            gradient += tl.load(at, mask=asks, other=0.0).to(tl.float32)
         if STREAM:
             tl.store(to_x + start + place, gradient, mask=inside)
         if DROPS:

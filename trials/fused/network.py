@@ -1,6 +1,6 @@
 """Forward and backward pass of a plain GPT, written by hand: matrix products of torch, and a few kernels.
 
-Shapes: M members, B problems, T tokens, Q the last of them, C width, H heads, D head width, V vocabulary, L layers,
+Shapes: M members, B problems, T tokens, Q the last of them, C width, H heads, D head width, V vocabulary,
 P programs of a member, W steps of a window. Rows are B T or B Q.
 """
 
@@ -16,6 +16,7 @@ from lengthwise.model.gpt import GPT
 from lengthwise.model.positions.encoding import AddedEncoding
 from lengthwise.model.positions.learned import TableEncoding
 from lengthwise.model.short_attention import MOST_TOKENS, _constants
+from lengthwise.training.trainer import Dropout
 from trials.fused import kernels
 from trials.fused.update import AT_ONCE, FusedUpdate
 
@@ -43,6 +44,11 @@ class Inputs(NamedTuple):
     """[M, B, Q]: what the loss of each of the last tokens counts."""
     seeds: Tensor
     """[W, places, M or a little more], then [places, ...]: of dropout, places in the order of the forward pass."""
+
+    def of(self, members: slice) -> "Inputs":
+        """Some members' part of a step's."""
+        positions = self.positions if len(self.positions) == 1 else self.positions[members]
+        return Inputs(self.ids[members], positions, self.weights[members], self.seeds[:, members])
 
 
 class Matrices(NamedTuple):
@@ -73,50 +79,66 @@ class Saved(NamedTuple):
     after: Tensor
 
 
-class Network:
-    """Called with a batch, gives each member's loss [M] and leaves gradients where `update` has them.
+class Options(NamedTuple):
+    """What may be chosen: the dtype of matrix products, and what has yet to be measured."""
 
-    Weights are those that `update` has rounded, but for the embedding, positions and norms. Products for weight
-    gradients run on the stream `side`, if there is one, beside what does not wait for them.
-    """
+    dtype: torch.dtype
+    residual: torch.dtype = torch.float32
+    """Of the residual stream and its gradient."""
+    overlap: bool = False
+    """Products for weight gradients run beside what does not wait for them."""
+    parts: int = 1
+    """So many parts of a stack run beside each other, one's products beside the other's reading and writing."""
+    attention: dict[str, int] = {}  # noqa: RUF012 (never changed)
+    """How the kernel of attention's gradient is compiled: num_warps, maxnreg."""
+
+
+class Network:
+    """Some members of a stack. Called with a batch, gives each one's loss [M] and leaves gradients where `update`
+    has them. Weights are those that `update` has rounded, but for embedding, positions and norms."""
 
     def __init__(
-        self, model: GPT, update: FusedUpdate, batch: int, tokens: int, queries: int, rates: Tensor, drops: bool
-    ) -> None:
-        self.members, self.batch, self.tokens, self.queries = model.members, batch, tokens, queries
+        self, model: GPT, update: FusedUpdate, members: slice, shape: tuple[int, int, int], dropout: Dropout,
+        options: Options,
+    ) -> None:  # fmt: skip
+        self.part, self.options, self.drops = members, options, dropout.drops
+        self.rates = dropout.rates[members]
+        self.members, (self.batch, self.tokens, self.queries) = len(self.rates), shape
         self.layers, self.heads, self.width = model.config.layers, model.config.heads, model.config.width
-        self.rates, self.drops, self.dtype = rates, drops, update.rounded[0].dtype
-        self.programs = min(AT_ONCE // self.members, cdiv(batch * tokens, ROWS))
-        shape = (self.members, 2 * self.layers + 1, self.programs, self.width)
-        self.norm_sums = torch.zeros(shape, device=model.device)
+        self.programs = min(AT_ONCE // self.members, cdiv(self.batch * self.tokens, ROWS))
+        sums = (self.members, 2 * self.layers + 1, self.programs, self.width)
+        self.norm_sums = torch.zeros(sums, device=model.device)
         self.over_rows: dict[str, Any] = {
-            "WIDTH": self.width, "BLOCK": next_power_of_2(self.width), "ROWS": ROWS, "DROPS": drops
+            "WIDTH": self.width, "BLOCK": next_power_of_2(self.width), "ROWS": ROWS, "DROPS": self.drops
         }  # fmt: skip
-        self.side: torch.cuda.Stream | None = None
+        self.side = torch.cuda.Stream() if options.overlap else None
         self.busy: list[Tensor] = []
         self._find_parameters(model, update)
 
     def _find_parameters(self, model: GPT, update: FusedUpdate) -> None:
         others, matrices = update.optimizer.others, update.optimizer.matrices
-        self.matrices = Matrices.of_layers(matrices.named(update.rounded[1]), self.layers)
-        self.matrix_gradients = Matrices.of_layers(matrices.named(update.gradients[1]), self.layers)
-        values, gradients = others.named(others.values), others.named(update.gradients[0])
-        self.embedding, self.of_embedding = values["tokens.weight"], gradients["tokens.weight"]
+        (rounded, weights), (gradients, of_weights) = (
+            [flat[self.part] for flat in flats] for flats in (update.rounded, update.gradients)
+        )
+        self.matrices = Matrices.of_layers(matrices.named(weights), self.layers)
+        self.of_matrices = Matrices.of_layers(matrices.named(of_weights), self.layers)
+        values, named = others.named(others.values[self.part]), others.named(gradients)
+        self.embedding, self.of_embedding = values["tokens.weight"], named["tokens.weight"]
         # Norms' scales lie side by side.
-        norms = 2 * self.layers + 1
-        assert [entry.name.endswith("norm.weight") for entry in others.entries[: norms + 1]] == [False] + [True] * norms
-        start = others.entries[0].size
+        norms, start = 2 * self.layers + 1, others.entries[0].size
+        assert [entry.name.endswith("norm.weight") for entry in others.entries[: norms + 1]] == [False] + [
+            True
+        ] * norms
         self.norms, self.of_norms = (
             flat[:, start : start + norms * self.width].unflatten(1, (norms, self.width))
-            for flat in (others.values, update.gradients[0])
+            for flat in (others.values[self.part], gradients)
         )
-        rounded = others.named(update.rounded[0])
-        self.head = rounded["tokens.weight"].mT if model.head is None else rounded["head.weight"]
-        self.of_head = None if model.head is None else gradients["head.weight"]
+        small = others.named(rounded)
+        self.head = small["tokens.weight"].mT if model.head is None else small["head.weight"]
+        self.of_head = named.get("head.weight")
         table = next((name for name in values if name.startswith("encoding.")), "")
-        self.of_table = gradients.get(table)
-        self.table = values.get(table)
-        """[M or 1, rows, C]: what is added at each position, or nothing."""
+        self.table, self.of_table = values.get(table), named.get(table)
+        """[M or 1, rows, C]: what is added at each position; and its gradient, if it is learned."""
         if self.table is None:
             rows = torch.arange(model.encoding.rows or self.tokens, device=model.device)
             added = model.encoding.embed(rows.view(1, 1, -1))
@@ -158,7 +180,7 @@ class Network:
     def _block_backward(self, layer: int, saved: Saved, of_x: Tensor, of_branch: Tensor) -> tuple[Tensor, Tensor]:
         """From the gradients of a block's output and of its last branch, those of its input and of the branch
         before it."""
-        weights, of_weights = self.matrices[layer], self.matrix_gradients[layer]
+        weights, of_weights = self.matrices[layer], self.of_matrices[layer]
         of_hidden = self._product_backward(saved.after, of_branch, weights.down, of_weights.down)
         kernels.gelu_backward[(cdiv(of_hidden.numel(), ELEMENTS),)](
             saved.before, of_hidden, of_hidden.numel(), BLOCK=ELEMENTS
@@ -185,12 +207,14 @@ class Network:
     # --- norms with what stands before them: a place of dropout, a sum, a norm ------------------------------
 
     def _noise(self, place: int) -> tuple[Tensor, Tensor]:
-        return self.seeds[place if self.drops else 0][: self.members], self.rates
+        return self.seeds[place if self.drops else 0], self.rates
 
     def _embed(self, inputs: Inputs) -> tuple[Tensor, Tensor]:
         shape = (self.members, self.batch, self.tokens, self.width)
-        x, rows = self.embedding.new_empty(shape), self.batch * self.tokens
-        normed = torch.empty_like(x, dtype=self.dtype)
+        rows = self.batch * self.tokens
+        x, normed = (
+            self.embedding.new_empty(shape, dtype=kind) for kind in (self.options.residual, self.options.dtype)
+        )
         table = self.embedding if self.table is None else self.table
         member_step, problem_step, _ = inputs.positions.expand(*shape[:2], -1).stride()
         kernels.embed_norm[(cdiv(rows, ROWS), self.members)](
@@ -215,7 +239,7 @@ class Network:
     ) -> tuple[Tensor, Tensor]:
         """Of norm `index`, at x [M, B, T, C]: the gradients of x and of the branch that was added last, from those
         of the norm's output and of the last Q tokens of x. Before norm 0 there is the embedding alone."""
-        of_branch = torch.empty_like(x, dtype=self.dtype if index else x.dtype)
+        of_branch = torch.empty_like(x, dtype=self.options.dtype if index else torch.float32)
         of_x = torch.empty_like(x) if index else of_branch
         above, queries = (of_normed, x.shape[2]) if of_out is None else (of_out, of_out.shape[2])
         kernels.norm_backward[(self.programs, self.members)](
@@ -233,8 +257,7 @@ class Network:
         queries = self.queries if layer == self.layers - 1 else self.tokens
         seeds, rates = self._noise(1 + 3 * layer) if self.drops else (self.seeds[:0, 0], self.rates[:0])
         each = packed.view(-1, self.tokens, 3, self.heads, self.width // self.heads)
-        scale = (self.width // self.heads) ** -0.5
-        return (seeds, rates, self.tokens, queries, scale), _constants(each, seeds)
+        return (seeds, rates, self.tokens, queries, (self.width // self.heads) ** -0.5), _constants(each, seeds)
 
     def _attend(self, layer: int, packed: Tensor) -> tuple[Tensor, Tensor]:
         """[M, B, T, 3 C] -> [M, B, Q, C], and the logarithms [M, B, H, Q] of the softmax's sums."""
@@ -249,8 +272,9 @@ class Network:
         rest, constants = self._attention_rest(layer, saved.packed)
         of_packed = torch.empty_like(saved.packed)
         attention.backward[(math.prod(of_packed.shape[:2]) * self.heads,)](
-            saved.packed, of_answers, saved.answers, saved.logs, of_packed, *rest, **constants
-        )
+            saved.packed, of_answers, saved.answers, saved.logs, of_packed, *rest,
+            **{**constants, **self.options.attention},
+        )  # fmt: skip
         return of_packed
 
     # --- both ends ------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from lengthwise.tokens.counter import derive
 from lengthwise.training.data import TrainingData
 from lengthwise.training.optimizer import Optimizer
 from lengthwise.training.trainer import Dropout, Factors, Steps
-from trials.fused.network import Inputs, Network, suits
+from trials.fused.network import Inputs, Network, Options, suits
 from trials.fused.update import FusedUpdate
 
 WINDOW, WARM_UP = 32, 2
@@ -37,19 +37,23 @@ def fused_steps(stack: Stack, *, window: int = WINDOW, **options: Any) -> "Fused
 
 
 class FusedSteps(Steps):
-    """Built with data that make `window` batches at a call. `dtype` is that of matrix products. With `overlap`, the
-    products for weight gradients run beside what does not wait for them."""
+    """Built with data that make `window` batches at a call. `choices` are those of Options."""
 
     def __init__(
         self, model: GPT, data: TrainingData, optimizer: Optimizer, batch: int, dropout: Dropout, *,
-        window: int = WINDOW, dtype: torch.dtype | None = None, overlap: bool = False,
+        window: int = WINDOW, **choices: Any,
     ) -> None:  # fmt: skip
         super().__init__(model, data, optimizer, batch, dropout)
         assert suits(model, data.length), "this model needs GraphSteps"
         self.most = window
-        self.update = FusedUpdate(optimizer, window, model.config.width, dtype or model.compute_dtype)
-        shape = (batch, data.length - 1, data.tail)
-        self.network = Network(model, self.update, *shape, dropout.rates, dropout.drops)
+        options = Options(**{"dtype": model.compute_dtype, **choices})
+        self.update = FusedUpdate(optimizer, window, model.config.width, options.dtype)
+        shape, each = (batch, data.length - 1, data.tail), -(-model.members // options.parts)
+        self.networks = [
+            Network(model, self.update, slice(first, first + each), shape, dropout, options)
+            for first in range(0, model.members, each)
+        ]
+        self.streams: list[torch.cuda.Stream] = []
         self.first = torch.zeros((), dtype=torch.long, device=model.device)
         self.cursor = torch.zeros(1, dtype=torch.long, device=model.device)
         self.window = self._made()
@@ -58,7 +62,7 @@ class FusedSteps(Steps):
         self.seconds: dict[str, float] = {}
         """What set-up took, by phase."""
         if model.device.type == "cuda":
-            self.network.side = torch.cuda.Stream() if overlap else None
+            self.streams = [torch.cuda.Stream() for _ in self.networks if len(self.networks) > 1]
             self._record()
 
     def take(self, first: int, factors: Factors) -> None:
@@ -95,9 +99,23 @@ class FusedSteps(Steps):
         return graph.replay
 
     def _one_step(self) -> None:
-        self.losses.add(self.network(self._current()))
+        self.losses.add(self._passes(self._current()))
         self.update(self.cursor)
         self.cursor += 1
+
+    def _passes(self, inputs: Inputs) -> Tensor:
+        """Forward and backward pass: losses [M]. Parts of a stack run beside each other."""
+        inputs_of = [inputs.of(network.part) for network in self.networks]
+        if not self.streams:
+            return torch.cat([network(own) for network, own in zip(self.networks, inputs_of, strict=True)])
+        now, losses = torch.cuda.current_stream(), list[Tensor]()
+        for network, own, stream in zip(self.networks, inputs_of, self.streams, strict=True):
+            stream.wait_stream(now)
+            with torch.cuda.stream(stream):
+                losses.append(network(own))
+        for stream in self.streams:
+            now.wait_stream(stream)
+        return torch.cat(losses)
 
     # --- what a window needs --------------------------------------------------------------------------------
 

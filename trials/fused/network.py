@@ -126,9 +126,7 @@ class Network:
         self.embedding, self.of_embedding = values["tokens.weight"], named["tokens.weight"]
         # Norms' scales lie side by side.
         norms, start = 2 * self.layers + 1, others.entries[0].size
-        assert [entry.name.endswith("norm.weight") for entry in others.entries[: norms + 1]] == [False] + [
-            True
-        ] * norms
+        assert all(entry.name.endswith("norm.weight") for entry in others.entries[1 : norms + 1])
         self.norms, self.of_norms = (
             flat[:, start : start + norms * self.width].unflatten(1, (norms, self.width))
             for flat in (others.values[self.part], gradients)

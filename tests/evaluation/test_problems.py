@@ -5,7 +5,7 @@ from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.evaluation import problems
 from lengthwise.tokens.digits import to_ints
-from lengthwise.tokens.reserve import is_reserved
+from lengthwise.tokens.hashing import is_reserved
 
 CPU = torch.device("cpu")
 

@@ -20,7 +20,7 @@ from lengthwise.runs.evaluate import evaluate
 from lengthwise.runs.launch import train
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.digits import from_ints
-from lengthwise.tokens.reserve import is_reserved
+from lengthwise.tokens.hashing import is_reserved
 
 
 def spec_of(**changes) -> RunSpec:

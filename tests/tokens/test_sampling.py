@@ -15,9 +15,18 @@ from lengthwise.arithmetic import Domain, Part, digit_count
 from lengthwise.errors import InputError
 from lengthwise.tokens.chains import longest_chain
 from lengthwise.tokens.config import SparseDigits
-from lengthwise.tokens.counter import FRACTION_END, derive, digit_group, digits_of, hashed
 from lengthwise.tokens.digits import from_ints, to_ints
-from lengthwise.tokens.reserve import is_reserved, low_digits, reserved_value, reserves
+from lengthwise.tokens.hashing import (
+    FRACTION_END,
+    derive,
+    digit_group,
+    digits_of,
+    hashed,
+    is_reserved,
+    low_digits,
+    reserved_value,
+    reserves,
+)
 from lengthwise.tokens.sampling import MODES, FixedSet, Sampler, Stream, enumerate_pairs
 
 torch.set_num_threads(1)

@@ -22,10 +22,9 @@ from lengthwise.model.positions.encoding import Encoding, number_tokens
 from lengthwise.records.files import read_file
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.config import DataConfig
-from lengthwise.tokens.counter import Draws, derive
 from lengthwise.tokens.digits import Answers, fold, from_ints, leading, modulo, resize, truncate, windowed_add
+from lengthwise.tokens.hashing import WHOLE_LIMIT, Draws, derive
 from lengthwise.tokens.layouts.layout import Layout, Tokens
-from lengthwise.tokens.reserve import WHOLE_LIMIT
 from lengthwise.tokens.sampling import Sampler, Stream, enumerate_pairs
 
 Pair = tuple[Tensor, Tensor]

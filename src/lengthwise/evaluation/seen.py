@@ -14,7 +14,7 @@ from lengthwise.evaluation.problems import Member
 from lengthwise.theory.carries import chain_counts
 from lengthwise.tokens.chains import longest_chain
 from lengthwise.tokens.config import DataConfig
-from lengthwise.tokens.reserve import into_test, is_reserved, low_digits, reserves
+from lengthwise.tokens.hashing import into_test, is_reserved, low_digits, reserves
 from lengthwise.tokens.sampling import enumerate_pairs, part_shares
 
 PAIRS_AT_ONCE = 1 << 13

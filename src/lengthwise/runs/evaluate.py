@@ -32,7 +32,7 @@ from lengthwise.shown import Shown
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.digits import to_ints
-from lengthwise.tokens.reserve import WHOLE_LIMIT
+from lengthwise.tokens.hashing import WHOLE_LIMIT
 from lengthwise.tokens.sampling import FixedSet
 
 if TYPE_CHECKING:

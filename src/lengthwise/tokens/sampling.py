@@ -35,18 +35,23 @@ from lengthwise.arithmetic import Domain, Part
 from lengthwise.errors import InputError
 from lengthwise.tokens.chains import Chains, padded_rows
 from lengthwise.tokens.config import SparseDigits
-from lengthwise.tokens.counter import (
+from lengthwise.tokens.digits import resize, split
+from lengthwise.tokens.hashing import (
     DRAWS_PER_PROBLEM,
     FRACTION_BITS,
     FRACTION_END,
+    WHOLE_LIMIT,
     Draws,
     below,
+    check_sides,
     derive,
     digit_group,
     digits_of,
+    into_test,
+    is_reserved,
+    out_of_test,
+    reserves,
 )
-from lengthwise.tokens.digits import resize, split
-from lengthwise.tokens.reserve import WHOLE_LIMIT, check_sides, into_test, is_reserved, out_of_test, reserves
 
 SIDES = ("train", "test", None)
 
@@ -107,7 +112,7 @@ class Sampler:
     have n digits, of one of them; the top digits of B_n, D_n[lead>=..] and nxm are kept, so that no pair leaves
     its part.
 
-    Sides: `train` draws no reserved pair, `test` only reserved ones (see reserve.py), None both. A side replaces
+    Sides: `train` draws no reserved pair, `test` only reserved ones (see hashing.py), None both. A side replaces
     low digits of a: `uniform` stays exactly uniform over its side, but in `balanced` and `chains` a replacement
     can change the pair's lengths or chain, so evaluate these with side None.
     """

@@ -16,8 +16,8 @@ from lengthwise.arithmetic import Task
 from lengthwise.errors import InputError
 from lengthwise.model.positions.encoding import Encoding, has_position, number_tokens
 from lengthwise.tokens.config import DataConfig
-from lengthwise.tokens.counter import Draws, below, derive
 from lengthwise.tokens.digits import Answers
+from lengthwise.tokens.hashing import Draws, below, derive
 from lengthwise.tokens.layouts.layout import Layout, Tokens
 from lengthwise.tokens.layouts.natural_length import squeezed
 from lengthwise.tokens.sampling import FixedSet, Sampler, Stream

@@ -20,7 +20,7 @@ from lengthwise.theory.encodings import layout_facts
 from lengthwise.tokens.hashing import derive
 from lengthwise.tokens.layouts import build_layout
 from lengthwise.tokens.layouts.layout import Layout
-from lengthwise.tokens.sampling import FixedSet, Stream
+from lengthwise.tokens.sampling import Stream
 from lengthwise.training.data import TrainingData, problems_per_row, row_length
 from lengthwise.training.optimizer import Optimizer
 from lengthwise.training.trainer import Dropout, PlainSteps, Steps
@@ -223,19 +223,6 @@ def training_data(stack: Stack, rows: int) -> TrainingData:
         offsets=offsets,
         device=stack.device,
     )
-
-
-def fixed_set(config: RunConfig) -> FixedSet | None:
-    """The fixed set of problems that training draws from; None if every problem is new."""
-    samples, mode = config.data.samples, config.data.sampling
-    if samples is None:
-        return None
-    return FixedSet(Stream(config.seed, config.spec.train), samples, config.operand_width, mode=mode)
-
-
-def sample_counts(fixed: FixedSet) -> dict[str, tuple[int, int]]:
-    """By part of a mixture: the numbers of problems for training and held out."""
-    return {str(part): counts for part, counts in fixed.counts.items()}
 
 
 def tokens_per_step(stack: Stack) -> int:

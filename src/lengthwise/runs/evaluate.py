@@ -110,10 +110,10 @@ def _longest_tested(stack: Stack) -> Domain:
     return Domain.parse(f"D{max(domain.length for domain in stack.config.spec.tests)}", stack.config.base)
 
 
-def assess_held_out(stack: Stack, sets: Sequence[FixedSet | None]) -> list[Record]:
+def assess_held_out(stack: Stack, sets: Sequence[FixedSet]) -> list[Record]:
     """Records of each member on the held-out tenth of its fixed set, as the domain `D4 (held out)`."""
     predicted = [config.spec.predicted_hypothesis(config.spec.train) for config in stack.configs]
-    tests = {k: fixed.test for k, fixed in enumerate(sets) if fixed is not None and len(fixed.test[0])}
+    tests = {k: fixed.test for k, fixed in enumerate(sets) if len(fixed.test[0])}
     records: list[Record] = []
     for size in dict.fromkeys(len(a) for a, _ in tests.values()):
         own = {k: pair for k, pair in tests.items() if len(pair[0]) == size}

@@ -28,8 +28,6 @@ from lengthwise.runs.build import (
     Module,
     build,
     check_memory,
-    fixed_set,
-    sample_counts,
     stack_key,
     tokens_per_step,
     training_steps,
@@ -201,7 +199,6 @@ class StackRun:
         self.stack = build(configs, device, self.names, module=module)
         self.assess = Assessment(self.stack)
         self.trainer = Trainer(self.stack.model, training_steps(self.stack), self.stack.config.training)
-        self.fixed_sets = [fixed_set(config) for config in configs]
         title = self.names[0] if len(jobs) == 1 else f"{len(jobs)} models"
         self.bar = TrainingBar(title, self.stack.config.training.steps, console)
         self.evaluation_seconds = 0.0
@@ -221,14 +218,14 @@ class StackRun:
 
     def _facts(self, k: int) -> dict[str, Any]:
         """The fields of status.json for a run that has ended."""
-        progress, fixed = self.trainer.progress, self.fixed_sets[k]
+        progress, sets = self.trainer.progress, self.trainer.steps.data.sets
         steps = self.trainer.steps_taken()[k]
         return {
             "step": steps,
             "tokens": steps * tokens_per_step(self.stack),
             "seconds": round(progress.seconds, 3),
             "evaluation_seconds": round(self.evaluation_seconds, 3),
-            **({} if fixed is None else {"samples": sample_counts(fixed)}),
+            **({"samples": sets[k].counts} if sets else {}),
         }
 
     def _resume(self) -> None:
@@ -272,7 +269,7 @@ class StackRun:
         with self._timed():
             steps = self.trainer.steps_taken()
             records = self.assess(steps, detail=True)
-            records += assess_held_out(self.stack.after(steps), self.fixed_sets)
+            records += assess_held_out(self.stack.after(steps), self.trainer.steps.data.sets)
             self._record(progress, records)
 
     @contextmanager

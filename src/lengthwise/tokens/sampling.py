@@ -15,7 +15,7 @@ Small domains are enumerated, and a run may have a fixed set of distinct problem
 >>> len(a), to_ints(a[:3], 10), to_ints(b[:3], 10)
 (9900, [0, 0, 0], [10, 11, 12])
 >>> fixed = FixedSet(Stream(seed=0, domain=Domain.parse("D1+D3")), size=1000, width=3)
->>> {str(part): counts for part, counts in fixed.counts.items()}
+>>> fixed.counts
 {'D1': (90, 10), 'D3': (450, 50)}
 
 Shapes: M members, B problems, W operand digits, P parts of the longest mixture, U distinct parts of all;
@@ -303,7 +303,7 @@ class FixedSet:
         self, stream: Stream, size: int, width: int, *, mode: str = "uniform", device: torch.device | str = "cpu"
     ) -> None:
         domain, self.key = stream.domain, derive(stream.seed, "data")
-        self.counts: dict[Part, tuple[int, int]] = {}
+        self.counts: dict[str, tuple[int, int]] = {}
         train, test, rows = [], [], torch.empty(0, 2 * width, dtype=torch.int8)
         for number, (part, share) in enumerate(zip(domain.parts, _shares(domain, size), strict=True)):
             if part.size <= 4 * size:
@@ -314,7 +314,7 @@ class FixedSet:
                 fresh = _first_new(rows, share, sampler, number << 40)
             rows = torch.cat([rows, fresh])
             tested = len(fresh) // TEST_SHARE
-            self.counts[part] = (len(fresh) - tested, tested)
+            self.counts[str(part)] = (len(fresh) - tested, tested)
             test.append(fresh[:tested])
             train.append(fresh[tested:])
         sides = (torch.cat(side).to(device).chunk(2, -1) for side in (train, test))

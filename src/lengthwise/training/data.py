@@ -6,7 +6,7 @@ so a run resumes by its step number alone. A row is a problem, or K problems whe
 Shapes: M members, B rows, K problems of a row, T tokens.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -27,8 +27,6 @@ ROW_PROBLEMS = 4
 
 TURNS = 3
 """The problem of a row that stands as in evaluation is the first, the second or the third of it."""
-
-Pairs = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 
 class Batch(NamedTuple):
@@ -70,7 +68,15 @@ class TrainingData:
         self.offsets = self.circle or offsets
         self.own_range = config.own_offset_range and offsets > 1
         self.tail = self.length - int(shortest_problem(layout).prompt_length)
-        self.pairs = _pairs(members, layout.operand_width, config, device)
+        width, mode = layout.operand_width, config.sampling
+        self.sets: list[FixedSet] = []
+        """The fixed set of problems that each member draws from; none where every problem is new."""
+        if config.samples is not None:
+            self.sets = [FixedSet(m, config.samples, width, mode=mode, device=device) for m in members]
+            self.pairs = self._from_sets
+        else:
+            sparse = config.sparse_digits
+            self.pairs = Sampler(members, width, mode=mode, sparse=sparse, side="train", device=device)
         self.answers = Answers(tasks, layout.answer_width)
         self.within_batch = torch.arange(batch, device=device)
         self.within_row = torch.arange(self.per_row, device=device)
@@ -89,6 +95,11 @@ class TrainingData:
         offset = None if self.offsets == 1 else self._offset(rows, problems, problem, tokens)
         positions = number_tokens(self.encoding, tokens.significance, tokens.number, offset)
         return Batch(tokens.ids, self._around(positions), tokens.answer, problem, self.tail)
+
+    def _from_sets(self, indices: Tensor) -> tuple[Tensor, Tensor]:
+        """Operands [M, B, W] of the problems of given indices [B]."""
+        a, b = zip(*(fixed.batch(indices) for fixed in self.sets), strict=True)
+        return torch.stack(a), torch.stack(b)
 
     def _offset(self, rows: Tensor, problems: Tensor, problem: Tensor | None, tokens: Tokens) -> Tensor:
         """Of each row [M, B, 1], or, where every problem has its own, of each token [M, B, T].
@@ -155,18 +166,3 @@ def problems_per_row(layout: Layout, config: DataConfig) -> int:
         return 1
     shortest = shortest_problem(layout)
     return -(-row_length(layout, config) // int(shortest.prompt_length + shortest.answer.sum()))
-
-
-def _pairs(members: Sequence[Stream], width: int, config: DataConfig, device: torch.device) -> Pairs:
-    """Operands [M, B, W] of the problems of given indices [B]."""
-    if config.samples is None:
-        return Sampler(
-            members, width, mode=config.sampling, sparse=config.sparse_digits, side="train", device=device
-        )
-    sets = [FixedSet(m, config.samples, width, mode=config.sampling, device=device) for m in members]
-
-    def drawn(indices: Tensor) -> tuple[Tensor, Tensor]:
-        a, b = zip(*(fixed.batch(indices) for fixed in sets), strict=True)
-        return torch.stack(a), torch.stack(b)
-
-    return drawn

@@ -7,7 +7,7 @@ import torch
 from fakes import SURE, PerfectModel, TheoryModel, tiny_config
 
 from lengthwise.arithmetic import Domain, Task
-from lengthwise.evaluation.decode import decode, split_failures
+from lengthwise.evaluation.decode import DECODED_ROWS, decode, split_failures
 from lengthwise.evaluation.measure import Row, measure, measure_decoded, score
 from lengthwise.evaluation.problems import CHUNK_TOKENS, Member, Problems, Subject, reference_answers
 from lengthwise.evaluation.seen import seen_share
@@ -106,7 +106,8 @@ def test_chunks_do_not_matter(stack_and_steps, monkeypatch):
     assert torch.equal(whole.exact, cut.exact)
     torch.testing.assert_close(whole.strong, cut.strong)
     answers = decode(stack, pair)
-    assert torch.equal(answers, decode(stack, pair, chunk=7))
+    monkeypatch.setitem(DECODED_ROWS, "cpu", 14)
+    assert torch.equal(answers, decode(stack, pair))
 
 
 def test_records_of_both_modes_agree(stack_and_steps):
@@ -276,13 +277,14 @@ def test_digits_of_answers_of_unlike_lengths(name, expected):
 
 @pytest.mark.parametrize("name", LAYOUTS)
 @pytest.mark.parametrize("hypothesis", ["truth", "truncated:1", "windowed:1"])
-def test_a_fake_model_is_exact_for_its_own_hypothesis_alone(name, hypothesis):
+def test_a_fake_model_is_exact_for_its_own_hypothesis_alone(name, hypothesis, monkeypatch):
+    monkeypatch.setitem(DECODED_ROWS, "cpu", 10)
     task, hypothesis = Task.parse("add", 3), Hypothesis.parse(hypothesis)
     layout = build_layout(name, task, 2)
     pairs = [(a, b) for a in range(9) for b in range(9)]
     a, b = (from_ints(values, 2, 3)[None] for values in zip(*pairs, strict=True))
     model = TheoryModel(layout, [task], [hypothesis])
-    answers = decode(Subject(model, layout, LEARNED), (a, b), chunk=10)
+    answers = decode(Subject(model, layout, LEARNED), (a, b))
     assert [layout.read_answer(row) for row in answers[0]] == [hypothesis(task, *pair) for pair in pairs]
     support = torch.ones(1, 3, 9, dtype=torch.bool)
     for other in (TRUTH, Hypothesis("truncated", 1), Hypothesis("windowed", 1)):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from fakes import PerfectModel, tiny_config
+from fakes import PerfectModel, tiny_config, train
 
 from lengthwise.cli import main
 from lengthwise.errors import InputError
@@ -15,7 +15,6 @@ from lengthwise.runs import evaluate as evaluating
 from lengthwise.runs import launch
 from lengthwise.runs.build import build, training_data
 from lengthwise.runs.evaluate import Assessment, assess_held_out, evaluate
-from lengthwise.runs.launch import train
 
 CPU = torch.device("cpu")
 FULL = {"problems": 200, "interim_problems": 100, "digits": True, "dynamics": True, "dependence": True}

@@ -31,7 +31,7 @@ from lengthwise.runs.machine import memory_errors_explained
 from lengthwise.shown import Shown
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.tokens.digits import to_ints
+from lengthwise.tokens.digits import to_pairs
 from lengthwise.tokens.hashing import WHOLE_LIMIT
 from lengthwise.tokens.sampling import FixedSet
 
@@ -289,8 +289,8 @@ def _domains(run: Run, test: str | None) -> Sequence[Domain]:
 
 def _given(run: Run, path: Path | str) -> Row:
     width, base = run.stack.layout.operand_width, run.config.base
-    problems = given_problems(Path(path), run.config.spec.task, 1, width, run.stack.device)
-    run.check_answers(zip(to_ints(problems.a, base), to_ints(problems.b, base), strict=True))
+    problems = given_problems(Path(path), run.config.spec.task, width, run.stack.device)
+    run.check_answers(to_pairs(problems.pair, base))
     return given_row(run.stack, problems)
 
 
@@ -312,7 +312,7 @@ def find_errors(run: Run, rows: Sequence[Row], count: int) -> list[Answer]:
         pair, answers = row.problems.pair, decode(run.stack, row.problems.pair)
         exact = split_failures(answers, layout, pair, row.truth).exact[0]
         wrong = (~exact).nonzero().flatten()[: count - len(found)]
-        operands = (to_ints(side[0, wrong], run.config.base) for side in pair)
-        read = (layout.read_answer(ids) for ids in answers[0, wrong])
-        found += [run.compare(a, b, answer) for a, b, answer in zip(*operands, read, strict=True)]
+        asked = to_pairs((pair[0][0, wrong], pair[1][0, wrong]), run.config.base)
+        read = map(layout.read_answer, answers[0, wrong])
+        found += [run.compare(*operands, answer) for operands, answer in zip(asked, read, strict=True)]
     return found

@@ -23,7 +23,7 @@ from lengthwise.records.files import read_file
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.digits import Answers, fold, from_pairs, leading, modulo, resize, truncate, windowed_add
-from lengthwise.tokens.hashing import WHOLE_LIMIT, Draws, derive
+from lengthwise.tokens.hashing import WHOLE_LIMIT, Draws, member_keys
 from lengthwise.tokens.layouts.layout import Layout, Tokens
 from lengthwise.tokens.sampling import Sampler, Stream, enumerate_pairs
 
@@ -133,8 +133,7 @@ class Drawing:
 
     def draws(self, indices: Tensor) -> Draws:
         """Random numbers for these problems of every member."""
-        keys = torch.tensor([derive(seed, "evaluation") for seed in self.seeds], device=self.device)
-        return Draws(keys.unsqueeze(-1), indices.expand(len(keys), -1))
+        return Draws(member_keys(self.seeds, "evaluation", self.device), indices)
 
     def operands(self, domain: str, indices: Tensor) -> Pair:
         """Operands [M, len(indices), W] of a domain."""

@@ -151,11 +151,14 @@ def domain_rows(
     if domains is None:
         domains = list(dict.fromkeys(d for config in stack.configs for d in config.spec.measured_domains()))
     drawing = stack.drawing(problems or stack.config.evaluation.problems)
-    rows: list[Row] = []
-    for domain in domains:
-        predicted = [config.spec.measured_hypothesis(domain) for config in stack.configs]
-        rows.append(Row.of(stack, test_problems(domain, drawing, whole=whole), predicted))
-    return rows
+    return [
+        Row.of(
+            stack,
+            test_problems(domain, drawing, whole=whole),
+            [config.spec.measured_hypothesis(domain) for config in stack.configs],
+        )
+        for domain in domains
+    ]
 
 
 def few_rows(stack: Stack, count: int) -> list[Row]:
@@ -296,11 +299,9 @@ def _given(run: Run, path: Path | str) -> Row:
 
 def _answered(stack: Stack, rows: Sequence[Row]) -> list[Answered]:
     """Decoded answers as numbers."""
-    found: list[Answered] = []
-    for row in rows:
-        answers = [stack.layout.read_answer(ids) for ids in decode(stack, row.problems.pair)[0]]
-        found.append(Answered(row.problems, answers, stack.config.base))
-    return found
+    decoded = ((row.problems, decode(stack, row.problems.pair)[0]) for row in rows)
+    read, base = stack.layout.read_answer, stack.config.base
+    return [Answered(problems, [*map(read, answers)], base) for problems, answers in decoded]
 
 
 def find_errors(run: Run, rows: Sequence[Row], count: int) -> list[Answer]:

@@ -11,7 +11,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from threading import Event, current_thread, main_thread
-from typing import Any
 
 import torch
 from rich.console import Console
@@ -196,21 +195,18 @@ class StackRun:
         log.info("%.1f s of steps, %.1f s of evaluations", progress.seconds, self.evaluation_seconds)
         if not progress.finished:
             raise KeyboardInterrupt(f"stopped after step {progress.step}; the same command resumes it")
-        for k, (job, alive) in enumerate(zip(self.jobs, progress.alive, strict=True)):
-            why = {} if alive else {"reason": "the loss is no longer finite"}
-            job.folder.set_status("done" if alive else "failed", **why, **self._facts(k))
-
-    def _facts(self, k: int) -> dict[str, Any]:
-        """The fields of status.json for a run that has ended."""
-        progress, sets = self.trainer.progress, self.trainer.steps.data.sets
-        steps = self.trainer.steps_taken()[k]
-        return {
-            "step": steps,
-            "tokens": steps * tokens_per_step(self.stack),
-            "seconds": round(progress.seconds, 3),
-            "evaluation_seconds": round(self.evaluation_seconds, 3),
-            **({"samples": sets[k].counts} if sets else {}),
-        }
+        sets = self.trainer.steps.data.sets
+        for k, steps in enumerate(self.trainer.steps_taken()):
+            alive = progress.alive[k]
+            self.jobs[k].folder.set_status(
+                "done" if alive else "failed",
+                **({} if alive else {"reason": "the loss is no longer finite"}),
+                step=steps,
+                tokens=steps * tokens_per_step(self.stack),
+                seconds=round(progress.seconds, 3),
+                evaluation_seconds=round(self.evaluation_seconds, 3),
+                **({"samples": sets[k].counts} if sets else {}),
+            )
 
     def _resume(self) -> None:
         """Load each member's checkpoint; without one, start with empty records."""

@@ -23,6 +23,7 @@ Shapes: n operand digits; ... the shape of the problems or their indices, usuall
 """
 
 import hashlib
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -49,11 +50,17 @@ def derive(seed: int, stream: str) -> int:
     return int.from_bytes(head, "big") >> 1
 
 
+def member_keys(seeds: Sequence[int], stream: str, device: torch.device | str) -> Tensor:
+    """The keys [M, 1] of one of the random streams of each member."""
+    return torch.tensor([derive(seed, stream) for seed in seeds], device=device).unsqueeze(-1)
+
+
 class Draws:
-    """The random numbers of some problems; `key` is an int or a tensor that broadcasts to the indices."""
+    """The random numbers of some problems, with one key, or with the keys [M, 1] of members."""
 
     def __init__(self, key: int | Tensor, indices: Tensor) -> None:
-        self.key, self.counters = key, indices * DRAWS_PER_PROBLEM
+        of_members = torch.broadcast_shapes(indices.shape, () if isinstance(key, int) else key.shape)
+        self.key, self.counters = key, (indices * DRAWS_PER_PROBLEM).expand(of_members)
 
     def __call__(self, number: int | Tensor) -> Tensor:
         """Draw `number` of each problem: int64 [...] in 0 .. 2^48-1."""

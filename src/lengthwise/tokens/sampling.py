@@ -49,6 +49,7 @@ from lengthwise.tokens.hashing import (
     digits_of,
     into_test,
     is_reserved,
+    member_keys,
     out_of_test,
     reserves,
 )
@@ -140,12 +141,13 @@ class Sampler:
         number = {part: i for i, part in enumerate(parts)}
         self.numbers, _ = padded_rows([[number[part] for part in d.parts] for d in domains], 0, device)
         """[M, P]: the rows of a member's parts in the table of distinct parts."""
-        self.keys = _keys(members, stream, device)
-        self.sparse, self.sparse_keys = sparse, _keys(members, "sparse digits", device)
+        seeds = [member.seed for member in members]
+        self.keys = member_keys(seeds, stream, device)
+        self.sparse, self.sparse_keys = sparse, member_keys(seeds, "sparse digits", device)
         self.chains = Chains(parts, device) if mode == "chains" else None
 
     def __call__(self, indices: Tensor) -> tuple[Tensor, Tensor]:
-        draws = Draws(self.keys, indices.expand(len(self.keys), -1))
+        draws = Draws(self.keys, indices)
         number = self.numbers.gather(1, torch.searchsorted(self.thresholds, draws(PART), right=True))
         part = self.table[number]
         if self.chains is not None:
@@ -165,7 +167,7 @@ class Sampler:
     def _zeros(self, indices: Tensor, part: PartRows, lengths: Tensor, leads: Tensor) -> Tensor:
         """Which digits [2, M, B, W] the curriculum sets to zero, such that no pair leaves its part."""
         assert self.sparse is not None
-        draws = Draws(self.sparse_keys, indices.expand(len(self.sparse_keys), -1))
+        draws = Draws(self.sparse_keys, indices)
         chosen = draws.several(1, 2 * self.width).unflatten(0, (2, self.width)).movedim(1, -1)
         chosen = chosen >> (FRACTION_BITS - SHARE_BITS) < _zero_share(self.sparse, indices).unsqueeze(-1)
         columns = torch.arange(self.width, device=chosen.device)
@@ -250,11 +252,6 @@ def _part_table(parts: Sequence[Part], device: torch.device | str) -> PartRows:
     ]
     table = torch.tensor(rows, device=device).T
     return PartRows(table[:2], table[2:4], *table[4:])
-
-
-def _keys(members: Sequence[Stream], stream: str, device: torch.device | str) -> Tensor:
-    """[M, 1]"""
-    return torch.tensor([derive(m.seed, stream) for m in members], device=device).reshape(-1, 1)
 
 
 def part_shares(domain: Domain, mode: str) -> tuple[Fraction, ...]:

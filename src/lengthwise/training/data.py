@@ -17,7 +17,7 @@ from lengthwise.errors import InputError
 from lengthwise.model.positions.encoding import Encoding, has_position, number_tokens
 from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.digits import Answers
-from lengthwise.tokens.hashing import Draws, below, derive
+from lengthwise.tokens.hashing import Draws, below, member_keys
 from lengthwise.tokens.layouts.layout import Layout, Tokens
 from lengthwise.tokens.layouts.natural_length import squeezed
 from lengthwise.tokens.sampling import FixedSet, Sampler, Stream
@@ -80,8 +80,7 @@ class TrainingData:
         self.answers = Answers(tasks, layout.answer_width)
         self.within_batch = torch.arange(batch, device=device)
         self.within_row = torch.arange(self.per_row, device=device)
-        keys = [derive(m.seed, "offset") for m in members]
-        self.offset_keys = torch.tensor(keys, device=device).reshape(-1, 1)
+        self.offset_keys = member_keys([m.seed for m in members], "offset", device)
 
     def __call__(self, first: int | Tensor) -> Batch:
         rows = self.within_batch + first
@@ -110,8 +109,10 @@ class TrainingData:
         would be learned apart from all others.
         """
         if not self.circle or problem is None:
-            return self._drawn(rows, self._own_offsets(tokens) if self.own_range else self.offsets).unsqueeze(-1)
-        own = self._drawn(problems, self.offsets).unflatten(1, (-1, self.per_row)).gather(-1, problem)
+            offsets = self._own_offsets(tokens) if self.own_range else self.offsets
+            return below(Draws(self.offset_keys, rows)(0), offsets).unsqueeze(-1)
+        of_problems = below(Draws(self.offset_keys, problems)(0), self.offsets)
+        own = of_problems.unflatten(1, (-1, self.per_row)).gather(-1, problem)
         as_tested = problem == (rows % TURNS).unsqueeze(-1)
         return torch.where(as_tested, 0, own) if self.encoding.shift_invariant else own
 
@@ -125,11 +126,6 @@ class TrainingData:
         """With how many offsets each problem fits the table: [M, B]."""
         assert self.encoding.rows is not None, "an offset is one of a table"
         return self.encoding.rows - number_tokens(self.encoding, tokens.significance, tokens.number).amax(-1)
-
-    def _drawn(self, indices: Tensor, offsets: int | Tensor) -> Tensor:
-        """An offset below `offsets` for each of [B] indices, for every member: [M, B]."""
-        draws = Draws(self.offset_keys, indices.expand(len(self.offset_keys), -1))
-        return below(draws(0), offsets)
 
 
 def concatenated(tokens: Tokens, count: int, length: int, line_break: int) -> Tokens:

@@ -48,8 +48,6 @@ SetName = Literal["lopsided", "carry", "alternating", "repeated", "zeros", "spar
 
 
 class EvaluationConfig(Config):
-    """What is measured during and after training."""
-
     problems: Count = 10_000
     """Number of problems per test domain; domains of up to 10,000 pairs are tested completely."""
 

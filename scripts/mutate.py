@@ -43,7 +43,7 @@ TARGETS = {
     "theory/columns.py": ("tests/theory/test_carries.py", "tests/theory/test_coverage.py"),
     "theory/rules.py": ("tests/theory/test_rules.py", "tests/theory/test_predict.py"),
     "tokens/sampling.py": ("tests/tokens/test_sampling.py",),
-    "tokens/reserve.py": ("tests/tokens/test_sampling.py",),
+    "tokens/hashing.py": ("tests/tokens/test_sampling.py",),
     "evaluation/measure.py": ("tests/evaluation/test_score.py",),
     "records/verdicts.py": ("tests/records/test_verdicts.py",),
     "explorer/guard.py": ("tests/explorer/test_guard.py",),

@@ -2,13 +2,18 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from lengthwise.arithmetic import Operation, Task
+from lengthwise.evaluation.anatomy import watch
+from lengthwise.model.gpt import GPT
+from lengthwise.records.folder import RunFolder
 from lengthwise.runs.config import RunConfig
+from lengthwise.runs.launch import Job, train_jobs
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.digits import from_ints, to_ints
 from lengthwise.tokens.layouts.fixed_width import FixedWidth
@@ -54,6 +59,18 @@ def tiny_config(**changes) -> RunConfig:
         evaluation={"problems": 50},
     )
     return config.changed(**changes)
+
+
+def train(config: RunConfig | Sequence[RunConfig], out: Path | str = "runs", **options) -> list[RunFolder]:
+    """Train runs, each into its folder under `out`, with the options of `train_jobs`."""
+    configs = [config] if isinstance(config, RunConfig) else list(config)
+    jobs = [Job(c, RunFolder(Path(out) / c.name)) for c in dict.fromkeys(configs)]
+    return train_jobs(jobs, **options)
+
+
+def attention_weights(model: GPT, ids: Tensor, positions: Tensor) -> list[Tensor]:
+    """The attention weights of each layer: [M, N, H, T, T], queries by keys."""
+    return [heads.weights(0, heads.queries) for heads in watch(model, ids, positions)[1]]
 
 
 class Problem(NamedTuple):

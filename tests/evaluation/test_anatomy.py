@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 import torch
-from fakes import tiny_config
+from fakes import attention_weights, tiny_config
 
 from lengthwise.evaluation import anatomy
-from lengthwise.evaluation.anatomy import NO_DIGIT, attention_weights, dissect, measure_anatomy
+from lengthwise.evaluation.anatomy import NO_DIGIT, dissect, measure_anatomy
 from lengthwise.evaluation.decode import written_digits
 from lengthwise.evaluation.problems import CHUNK_TOKENS
 from lengthwise.model.positions.encoding import number_tokens

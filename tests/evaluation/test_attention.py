@@ -1,7 +1,8 @@
 import pytest
 import torch
+from fakes import attention_weights
 
-from lengthwise.evaluation.anatomy import attention_weights, sharpest
+from lengthwise.evaluation.anatomy import sharpest
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import ENCODINGS

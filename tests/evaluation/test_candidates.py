@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 import torch
-from fakes import PerfectModel, TheoryModel, longest_chain, tiny_config
+from fakes import PerfectModel, TheoryModel, longest_chain, tiny_config, train
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
@@ -14,7 +14,6 @@ from lengthwise.evaluation.problems import test_problems as problems_of
 from lengthwise.evaluation.strata import chain_strata, measure_strata
 from lengthwise.model.positions import find_encoding
 from lengthwise.records.view import RunView
-from lengthwise.runs.launch import train
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.layouts import build_layout
 from lengthwise.tokens.layouts.layout import CARRY, SUM

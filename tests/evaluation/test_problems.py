@@ -5,7 +5,7 @@ from lengthwise.arithmetic import Domain, Task
 from lengthwise.errors import InputError
 from lengthwise.evaluation import problems
 from lengthwise.tokens.digits import to_ints
-from lengthwise.tokens.reserve import is_reserved
+from lengthwise.tokens.hashing import is_reserved
 
 CPU = torch.device("cpu")
 
@@ -114,14 +114,14 @@ def test_files_that_cannot_be_read(tmp_path):
 def test_given_problems(tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text("12 345\n0 7\n")
-    made = problems.given_problems(path, Task.parse("add"), members=3, width=4, device=CPU)
+    made = problems.given_problems(path, Task.parse("add"), width=4, device=CPU)
     assert (made.name, made.selection) == ("mine.txt", "given")
-    assert made.a.shape == (3, 2, 4)
-    assert all(pairs(made, k) == [(12, 345), (0, 7)] for k in range(3))
+    assert made.a.shape == (1, 2, 4)
+    assert pairs(made, 0) == [(12, 345), (0, 7)]
 
 
 def test_given_problems_that_are_too_long(tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text("9999 1\n1 10000\n")
     with pytest.raises(InputError, match=r"pair 2 of .*mine\.txt .* than the 4 that"):
-        problems.given_problems(path, Task.parse("add"), members=1, width=4, device=CPU)
+        problems.given_problems(path, Task.parse("add"), width=4, device=CPU)

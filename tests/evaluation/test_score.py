@@ -7,7 +7,7 @@ import torch
 from fakes import SURE, PerfectModel, TheoryModel, tiny_config
 
 from lengthwise.arithmetic import Domain, Task
-from lengthwise.evaluation.decode import decode, split_failures
+from lengthwise.evaluation.decode import DECODED_ROWS, decode, split_failures
 from lengthwise.evaluation.measure import Row, measure, measure_decoded, score
 from lengthwise.evaluation.problems import CHUNK_TOKENS, Member, Problems, Subject, reference_answers
 from lengthwise.evaluation.seen import seen_share
@@ -104,9 +104,10 @@ def test_chunks_do_not_matter(stack_and_steps, monkeypatch):
     monkeypatch.setitem(CHUNK_TOKENS, "cpu", 7 * stack.layout.length * 2)
     cut = score(stack, pair, reference, support)
     assert torch.equal(whole.exact, cut.exact)
-    torch.testing.assert_close(whole.probability, cut.probability)
+    torch.testing.assert_close(whole.strong, cut.strong)
     answers = decode(stack, pair)
-    assert torch.equal(answers, decode(stack, pair, chunk=7))
+    monkeypatch.setitem(DECODED_ROWS, "cpu", 14)
+    assert torch.equal(answers, decode(stack, pair))
 
 
 def test_records_of_both_modes_agree(stack_and_steps):
@@ -165,9 +166,7 @@ def test_probabilities_of_a_hand_made_model():
     support[0, 1, 2] = True
     scores = score(Subject(model, layout, LEARNED), pair, truth, support)
     assert scores.right.tolist() == [[[True, False]]]
-    assert scores.closed.tolist() == [[True]]
     assert scores.exact.tolist() == [[False]]
-    assert scores.probability[0, 0].tolist() == pytest.approx([0.4, 0.0005], rel=1e-4)
     assert scores.weak.tolist() == [[False]], "half a thousandth is out of reach"
     assert scores.strong.item() == pytest.approx(0.4 * 0.0005, rel=1e-4)
     assert scores.outside[0, 0].tolist() == pytest.approx([0.4, 0.501], abs=1e-5)
@@ -191,8 +190,8 @@ def test_a_digit_that_is_absent_has_no_probability_outside_the_support(name):
     expected = torch.tensor([[float(place < digits) for place in range(3)] for digits in written])
     assert torch.equal(scores.present[0], expected.bool())
     assert torch.equal(scores.outside[0], expected)
-    assert torch.equal(scores.right[0], torch.ones(4, 3, dtype=torch.bool))
-    assert torch.equal(scores.probability[0][expected == 0], torch.ones(int((expected == 0).sum())))
+    assert torch.equal(scores.right[0], expected.bool()) and scores.exact.all()
+    assert scores.strong[0].tolist() == pytest.approx([1.0] * 4)
 
 
 def test_an_answer_that_does_not_end_is_not_exact():
@@ -209,7 +208,7 @@ def test_an_answer_that_does_not_end_is_not_exact():
     truth = from_ints([46, 198], 3, 10)[None]
     support = torch.ones(1, 3, 16, dtype=torch.bool)
     scores = score(Subject(endless, layout, LEARNED), pair, truth, support)
-    assert scores.right.all() and not scores.closed.any() and not scores.exact.any()
+    assert scores.right.all() and not scores.exact.any()
     assert score(Subject(perfect, layout, LEARNED), pair, truth, support).exact.all()
 
 
@@ -278,13 +277,14 @@ def test_digits_of_answers_of_unlike_lengths(name, expected):
 
 @pytest.mark.parametrize("name", LAYOUTS)
 @pytest.mark.parametrize("hypothesis", ["truth", "truncated:1", "windowed:1"])
-def test_a_fake_model_is_exact_for_its_own_hypothesis_alone(name, hypothesis):
+def test_a_fake_model_is_exact_for_its_own_hypothesis_alone(name, hypothesis, monkeypatch):
+    monkeypatch.setitem(DECODED_ROWS, "cpu", 10)
     task, hypothesis = Task.parse("add", 3), Hypothesis.parse(hypothesis)
     layout = build_layout(name, task, 2)
     pairs = [(a, b) for a in range(9) for b in range(9)]
     a, b = (from_ints(values, 2, 3)[None] for values in zip(*pairs, strict=True))
     model = TheoryModel(layout, [task], [hypothesis])
-    answers = decode(Subject(model, layout, LEARNED), (a, b), chunk=10)
+    answers = decode(Subject(model, layout, LEARNED), (a, b))
     assert [layout.read_answer(row) for row in answers[0]] == [hypothesis(task, *pair) for pair in pairs]
     support = torch.ones(1, 3, 9, dtype=torch.bool)
     for other in (TRUTH, Hypothesis("truncated", 1), Hypothesis("windowed", 1)):
@@ -342,7 +342,9 @@ def test_failures_as_records():
 )
 def test_share_seen_in_training(train, domain, draws, distinct, share):
     member = Member("r", 0, Task.parse("add"), Domain.parse(train), draws=draws, data=DataConfig(samples=distinct))
-    assert seen_share(member, Domain.parse(domain)) == pytest.approx(share)
+    asked, nothing = Domain.parse(domain), torch.zeros(1, 0, 4, dtype=torch.int8)
+    problems = Problems(domain, nothing, nothing, "sampled", asked)
+    assert seen_share(member, problems, 0) == pytest.approx(share)
 
 
 def test_a_fake_stands_in_for_a_stack():

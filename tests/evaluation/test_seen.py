@@ -5,9 +5,9 @@ import torch
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.evaluation.measure import row_makers
-from lengthwise.evaluation.problems import Drawing, Member
+from lengthwise.evaluation.problems import Drawing, Member, Problems
 from lengthwise.evaluation.problems import test_problems as problems_of
-from lengthwise.evaluation.seen import chance_seen, seen_share, seen_share_of_pairs
+from lengthwise.evaluation.seen import chance_seen, seen_share
 from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.digits import from_ints, resize, to_ints
 from lengthwise.tokens.sampling import FixedSet, Sampler, Stream, enumerate_pairs
@@ -18,6 +18,12 @@ BASE = 3
 def member(train, draws, base=BASE, **data):
     drawn = DataConfig(**{"sparse": 0.0, **data})
     return Member("r", 0, Task.parse("add", base), Domain.parse(train, base), draws=draws, data=drawn)
+
+
+def share_of(one, domain):
+    """The share of a sample of a domain: the pairs in it do not matter."""
+    nothing = torch.zeros(1, 0, domain.length, dtype=torch.int8)
+    return seen_share(one, Problems(str(domain), nothing, nothing, "sampled", domain), 0)
 
 
 def all_pairs(length, width):
@@ -39,7 +45,7 @@ def test_pairs_against_the_stream(train):
     a, b = all_pairs(5, 6)
     drawn = Sampler([Stream(7, Domain.parse(train, BASE))], 6, side="train")(torch.arange(draws))
     met = len(as_pairs(drawn[0][0], drawn[1][0])) / len(a)
-    assert seen_share_of_pairs(member(train, draws), a, b) == pytest.approx(met, rel=0.03)
+    assert chance_seen(member(train, draws), a, b).mean() == pytest.approx(met, rel=0.03)
 
 
 HOW_DRAWN = (
@@ -91,7 +97,7 @@ def test_pairs_by_carry_chain_against_the_stream():
     draws, (a, b) = 20_000, all_pairs(3, 4)
     drawn = Sampler([Stream(7, Domain.parse("D3", BASE))], 4, mode="chains", side="train")(torch.arange(draws))
     met = len(as_pairs(drawn[0][0], drawn[1][0])) / len(a)
-    assert seen_share_of_pairs(member("D3", draws, sampling="chains"), a, b) == pytest.approx(met, rel=0.03)
+    assert chance_seen(member("D3", draws, sampling="chains"), a, b).mean() == pytest.approx(met, rel=0.03)
 
 
 def test_pairs_of_a_fixed_set():
@@ -99,16 +105,16 @@ def test_pairs_of_a_fixed_set():
     fixed = FixedSet(Stream(1, Domain.parse("D4", BASE)), 2_000, 4)
     drawn = fixed.batch(torch.arange(3_000))
     met = len(as_pairs(*drawn)) / len(a)
-    assert seen_share_of_pairs(member("D4", 3_000, samples=2_000), a, b) == pytest.approx(met, rel=0.05)
+    assert chance_seen(member("D4", 3_000, samples=2_000), a, b).mean() == pytest.approx(met, rel=0.05)
 
 
 def test_reserved_and_foreign_pairs_are_never_met():
     reserved = Sampler([Stream(3, Domain.parse("D4"))], 5, side="test")(torch.arange(500))
-    assert seen_share_of_pairs(member("D4", 10**9, base=10), reserved[0][0], reserved[1][0]) == 0
+    assert chance_seen(member("D4", 10**9, base=10), reserved[0][0], reserved[1][0]).mean() == 0
     a, b = (from_ints([n], 5, 10) for n in (99_999, 1))
-    assert seen_share_of_pairs(member("D4", 10**9, base=10), a, b) == 0
+    assert chance_seen(member("D4", 10**9, base=10), a, b).mean() == 0
     narrow = (from_ints([1], 1, 10),) * 2
-    assert seen_share_of_pairs(member("D4", 10**9, base=10), *narrow) == 0
+    assert chance_seen(member("D4", 10**9, base=10), *narrow).mean() == 0
 
 
 @pytest.mark.parametrize("draws", [0, 10, 1_000])
@@ -116,14 +122,14 @@ def test_a_whole_domain_is_the_mean_of_its_pairs(draws):
     part = Domain.parse("D2", BASE)
     a, b = enumerate_pairs(part.parts[0])
     one = member("D1..2", draws)
-    assert seen_share(one, part) == pytest.approx(seen_share_of_pairs(one, a, b))
+    assert share_of(one, part) == pytest.approx(chance_seen(one, a, b).mean().item())
 
 
 @pytest.mark.parametrize(
     ("train", "test", "share"), [("B2", "D2", 36 / 72), ("2x1", "D2", 18 / 72), ("D2", "2x1", 1)]
 )
 def test_a_domain_is_seen_as_far_as_training_holds_it(train, test, share):
-    assert seen_share(member(train, 10**6), Domain.parse(test, BASE)) == pytest.approx(share)
+    assert share_of(member(train, 10**6), Domain.parse(test, BASE)) == pytest.approx(share)
 
 
 def test_of_a_domain_that_is_tested_whole_reserved_pairs_are_unseen():

@@ -12,7 +12,7 @@ from lengthwise.explorer import MAX_LISTED
 
 @pytest.fixture(scope="session")
 def run_folders(tmp_path_factory) -> Path:
-    from lengthwise.runs.launch import train
+    from fakes import train
 
     folder = tmp_path_factory.mktemp("explorer") / "runs"
     train([tiny_config(seed=seed) for seed in (1, 2)], folder, device="cpu")

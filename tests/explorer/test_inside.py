@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 import torch
+from fakes import attention_weights
 from test_ask import LAYOUTS, untrained
 
 from lengthwise.errors import InputError
-from lengthwise.evaluation.anatomy import attention_weights
 from lengthwise.explorer import ask
 from lengthwise.explorer.ask import (
     answer_attention,

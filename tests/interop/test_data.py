@@ -13,7 +13,7 @@ from lengthwise.evaluation.problems import test_problems as drawn_problems
 from lengthwise.interop import data as module
 from lengthwise.interop.data import DataSet, write
 from lengthwise.tokens.digits import from_ints, to_ints
-from lengthwise.tokens.reserve import is_reserved
+from lengthwise.tokens.hashing import is_reserved
 
 FORMATS = ("text", "jsonl", "parquet")
 

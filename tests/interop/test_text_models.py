@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 import torch
-from fakes import tiny_config
+from fakes import tiny_config, train
 
 from lengthwise import cli
 from lengthwise.arithmetic import Task, in_base
@@ -17,10 +17,9 @@ from lengthwise.records.spec import RunSpec
 from lengthwise.records.verdicts import verdicts
 from lengthwise.records.view import RunView
 from lengthwise.runs.evaluate import evaluate
-from lengthwise.runs.launch import train
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.digits import from_ints
-from lengthwise.tokens.reserve import is_reserved
+from lengthwise.tokens.hashing import is_reserved
 
 
 def spec_of(**changes) -> RunSpec:

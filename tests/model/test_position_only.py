@@ -4,10 +4,10 @@ import math
 
 import pytest
 import torch
+from fakes import attention_weights
 from safetensors.torch import load, save
 
 from lengthwise.errors import InputError
-from lengthwise.evaluation.anatomy import attention_weights
 from lengthwise.model.attention import Pass
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.gpt import GPT

@@ -5,7 +5,7 @@ import os
 import shutil
 
 import pytest
-from fakes import tiny_config
+from fakes import tiny_config, train
 from packing import pack
 
 from lengthwise.cli import main
@@ -14,7 +14,6 @@ from lengthwise.explorer.runs import Catalogue
 from lengthwise.records.files import read_json, write_json
 from lengthwise.records.folder import RunFolder, packed_runs
 from lengthwise.records.spec import read_spec
-from lengthwise.runs.launch import train
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,12 @@ import threading
 from pathlib import Path
 
 import pytest
-from fakes import tiny_config
+from fakes import tiny_config, train
 
 from lengthwise.cli import main
 from lengthwise.errors import InputError
 from lengthwise.interop.data import DataSet, write
 from lengthwise.records.files import replace_file, write_output
-from lengthwise.runs.launch import train
 
 CONTENT = b"<p>\xc3\xa9</p>\n" * 100_000
 """More than a pipe holds."""

@@ -45,7 +45,7 @@ def odd_run(folder: Path, name: str) -> RunFolder:
 @pytest.fixture(scope="module")
 def live(tmp_path_factory) -> Path:
     """A results folder as a recipe leaves it: trained runs, one of them listed by two notes."""
-    from lengthwise.runs.launch import train
+    from fakes import train
 
     out = tmp_path_factory.mktemp("live")
     folders = train([tiny_config(seed=seed) for seed in (1, 2)], out / "runs", device="cpu")

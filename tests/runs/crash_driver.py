@@ -19,6 +19,7 @@ from pathlib import Path
 from lengthwise.errors import InputError
 from lengthwise.progress import TrainingBar
 from lengthwise.records.files import FAULT
+from lengthwise.records.folder import RunFolder
 from lengthwise.runs import launch
 from lengthwise.runs.config import RunConfig
 
@@ -47,7 +48,8 @@ def child(job):
         interrupt_in_step(job["interrupt_at"], job.get("signal", signal.SIGINT))
     code = 1
     try:
-        launch.train([RunConfig(**config) for config in job["configs"]], job["out"], device="cpu")
+        configs, out = [RunConfig(**config) for config in job["configs"]], Path(job["out"])
+        launch.train_jobs([launch.Job(c, RunFolder(out / c.name)) for c in configs], device="cpu")
         code = 0
     except InputError as error:
         print(error)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from fakes import PerfectModel, tiny_config
+from fakes import PerfectModel, tiny_config, train
 
 from lengthwise.cli import main
 from lengthwise.errors import InputError
@@ -13,9 +13,8 @@ from lengthwise.records.analysis import dependence_of, learning_order
 from lengthwise.records.view import RunView
 from lengthwise.runs import evaluate as evaluating
 from lengthwise.runs import launch
-from lengthwise.runs.build import build, fixed_set
+from lengthwise.runs.build import build, training_data
 from lengthwise.runs.evaluate import Assessment, assess_held_out, evaluate
-from lengthwise.runs.launch import train
 
 CPU = torch.device("cpu")
 FULL = {"problems": 200, "interim_problems": 100, "digits": True, "dynamics": True, "dependence": True}
@@ -105,18 +104,18 @@ def test_held_out_problems_of_members_that_differ():
         tiny_config(train=train, seed=k, data=data, test="D1..4") for k, train in enumerate(("D2", "D1+D3"))
     ]
     fake = perfect(configs, ["one", "two"])
-    fake, sets = fake.after([3, 3]), [fixed_set(config) for config in configs]
+    fake, sets = fake.after([3, 3]), [training_data(build([config], CPU), 1).sets[0] for config in configs]
     records = assess_held_out(fake, sets)
     found = {(r.run, r.domain, r.correct, r.total, r.seen) for r in records if r.metric == "exact"}
     assert found == {("one", "D2 (held out)", 7, 7, 0.0), ("two", "D1+D3 (held out)", 10, 10, 0.0)}
-    assert assess_held_out(fake, [None, None]) == []
+    assert assess_held_out(fake, []) == []
 
 
 def test_each_member_reads_its_own_held_out_problems(monkeypatch):
     asked = []
     monkeypatch.setattr(evaluating, "measure", lambda s, given, detail: asked.extend(given) or [])
     configs = [tiny_config(seed=seed, data={"samples": 60}) for seed in (1, 2)]
-    sets = [fixed_set(config) for config in configs]
+    sets = [training_data(build([config], CPU), 1).sets[0] for config in configs]
     stack = build(configs, CPU)
     assess_held_out(stack, sets)
     row = asked[0]

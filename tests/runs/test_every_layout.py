@@ -2,13 +2,12 @@
 
 import pytest
 import torch
-from fakes import read_text, tiny_config
+from fakes import read_text, tiny_config, train
 
 from lengthwise.errors import InputError
 from lengthwise.runs.build import build, stack_key, training_data
 from lengthwise.runs.config import RunConfig
 from lengthwise.runs.evaluate import evaluate
-from lengthwise.runs.launch import train
 from lengthwise.runs.load import load
 from lengthwise.theory.encodings import ENCODING_FACTS
 from lengthwise.tokens.digits import from_ints

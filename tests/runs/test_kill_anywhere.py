@@ -336,12 +336,12 @@ def test_members_go_back_to_the_last_checkpoint_that_all_have(stack):
     out = stack.fresh()
     assert stack.train(out, fault="after-rename-state.json:5")["code"] == KILLED
     folders = [job.folder.checkpoint_path for job in jobs_of(stack, out)]
-    assert [place(folder)[0] for folder in folders] == [8, 8, 4]
+    assert [place(load_state(folder))[0] for folder in folders] == [8, 8, 4]
     # Killed again while they go back, which they do in this order.
     assert stack.train(out, fault="before-rename-state.json:2")["code"] == KILLED
-    assert [place(folder)[0] for folder in folders] == [4, 8, 4]
+    assert [place(load_state(folder))[0] for folder in folders] == [4, 8, 4]
     agree(folders)
-    assert [place(folder)[0] for folder in folders] == [4, 4, 4]
+    assert [place(load_state(folder))[0] for folder in folders] == [4, 4, 4]
     assert all(sorted(p.name for p in folder.iterdir()) == ["state.json", TENSORS_4] for folder in folders)
     stack.resume(out)
 
@@ -358,7 +358,7 @@ def test_a_run_that_was_no_member_holds_nobody_back(stack):
     save_checkpoint(other, {"w": torch.zeros(1)}, step=4, finished=False, seconds=0.0, records_size=0)
     folders = [job.folder.checkpoint_path for job in jobs_of(stack, out)]
     agree([other, *folders])
-    assert [place(folder)[0] for folder in (other, *folders)] == [4, 8, 8, 8]
+    assert [place(load_state(folder))[0] for folder in (other, *folders)] == [4, 8, 8, 8]
 
 
 def test_a_member_that_died_is_dead_after_a_resume_too(driver, tmp_path):

@@ -2,13 +2,12 @@
 
 import pytest
 import torch
-from fakes import tiny_config
+from fakes import tiny_config, train
 
 from lengthwise.errors import InputError
 from lengthwise.runs import machine
 from lengthwise.runs.build import Form, build, check_memory
 from lengthwise.runs.costs import costs
-from lengthwise.runs.launch import train
 from lengthwise.runs.machine import SMALLER_MODEL, device_memory, parameter_count, training_memory
 
 CPU = torch.device("cpu")

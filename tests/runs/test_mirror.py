@@ -1,8 +1,7 @@
 import pytest
-from fakes import tiny_config
+from fakes import tiny_config, train
 
 from lengthwise.errors import InputError
-from lengthwise.runs.launch import train
 
 
 def test_tensorboard_shows_the_records(tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from fakes import tiny_config
+from fakes import tiny_config, train
 from safetensors.torch import load_file
 
 from lengthwise.errors import InputError
@@ -10,8 +10,8 @@ from lengthwise.records.files import read_json
 from lengthwise.records.folder import RunFolder
 from lengthwise.runs import launch
 from lengthwise.runs.build import build
-from lengthwise.runs.launch import Job, stacks, train
-from lengthwise.training.checkpoint import has_checkpoint, load_state, save_checkpoint
+from lengthwise.runs.launch import Job, stacks
+from lengthwise.training.checkpoint import load_state, save_checkpoint
 
 
 def jobs(configs, root):
@@ -84,7 +84,7 @@ def test_a_member_that_breaks_fails_and_the_other_is_done(tmp_path, monkeypatch)
     assert (first.status(), second.status()) == ("failed", "done")
     assert "no longer finite" in read_json(first.path / "status.json")["reason"]
     assert not list(first.checkpoint_path.iterdir()), "a checkpoint of a model that has no numbers left"
-    assert has_checkpoint(second.checkpoint_path)
+    assert load_state(second.checkpoint_path)
     for record in (*first.records(), *second.records()):
         assert record.correct is not None or record.value is not None
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from fakes import tiny_config
+from fakes import tiny_config, train
 
 from lengthwise.cli import main
 from lengthwise.errors import InputError
@@ -18,7 +18,6 @@ from lengthwise.records.folder import RunFolder
 from lengthwise.records.verdicts import Measured
 from lengthwise.records.view import RunView
 from lengthwise.report.run_tables import MOST_DIGITS, dependence_table
-from lengthwise.runs.launch import train
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,6 @@ from lengthwise.training.checkpoint import (
     FORMAT,
     agree,
     copy_into,
-    has_checkpoint,
     load_state,
     load_tensors,
     remove_leftovers,
@@ -58,9 +57,9 @@ TENSORS = "step-000000003.safetensors"
 
 
 def test_round_trip(tmp_path):
-    assert not has_checkpoint(tmp_path)
+    assert load_state(tmp_path) is None
     save(tmp_path)
-    assert has_checkpoint(tmp_path)
+    assert load_state(tmp_path)
     assert_small(tmp_path)
     state = load_state(tmp_path)
     assert (state.finished, state.seconds, state.records_size, state.format) == (False, 1.5, 77, FORMAT)
@@ -120,10 +119,6 @@ def test_a_missing_file(tmp_path):
     save(tmp_path)
     (tmp_path / TENSORS).unlink()
     assert "missing" in refused(tmp_path, TENSORS)
-
-
-def test_no_checkpoint_at_all(tmp_path):
-    refused(tmp_path, "state.json")
 
 
 @pytest.mark.parametrize("content", ['{"epoch": 3}', "[1, 2]", "null", '{"step": 3', "\x00\x01"])
@@ -308,7 +303,7 @@ def test_who_is_ahead_with_a_first_checkpoint_starts_anew(tmp_path):
         folder.mkdir(parents=True)
     save(folders[0], stack=STACK)
     agree(folders)
-    assert not any(has_checkpoint(folder) for folder in folders)
+    assert not any(load_state(folder) for folder in folders)
 
 
 def test_a_member_that_is_not_asked_for_holds_nobody_back(stack):

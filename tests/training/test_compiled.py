@@ -10,7 +10,7 @@ from torch._dynamo.utils import counters
 from torch.func import functional_call
 
 from lengthwise.runs.build import build, training_data
-from lengthwise.tokens.counter import derive
+from lengthwise.tokens.hashing import derive
 from lengthwise.training import graph
 from lengthwise.training.optimizer import Optimizer
 from lengthwise.training.trainer import Dropout, answer_losses

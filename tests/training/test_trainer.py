@@ -4,14 +4,13 @@ import subprocess
 
 import pytest
 import torch
-from fakes import tiny_config
+from fakes import tiny_config, train
 
 from lengthwise.errors import InputError
 from lengthwise.records.files import read_json
 from lengthwise.records.folder import RunFolder
 from lengthwise.runs import launch
 from lengthwise.runs.build import build, training_data, training_steps
-from lengthwise.runs.launch import train
 from lengthwise.training import trainer as loop
 from lengthwise.training.checkpoint import load_state, load_tensors, save_checkpoint
 from lengthwise.training.optimizer import learning_rate_factor

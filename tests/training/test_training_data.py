@@ -9,8 +9,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from lengthwise.errors import InputError
 from lengthwise.runs.build import Form, build, training_data, training_steps
+from lengthwise.tokens.hashing import is_reserved
 from lengthwise.tokens.layouts import LAYOUTS
-from lengthwise.tokens.reserve import is_reserved
 from lengthwise.tokens.sampling import Sampler, Stream
 from lengthwise.training.trainer import answer_losses
 

@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from lengthwise.model.gpt import GPT
 from lengthwise.runs.build import Stack, training_data
-from lengthwise.tokens.counter import derive
+from lengthwise.tokens.hashing import derive
 from lengthwise.training.data import TrainingData
 from lengthwise.training.optimizer import Optimizer
 from lengthwise.training.trainer import Dropout, Factors, Steps

@@ -50,11 +50,6 @@ def watch(
     return logits, list(layers.values())
 
 
-def attention_weights(model: GPT, ids: Tensor, positions: Tensor) -> list[Tensor]:
-    """The attention weights of each layer: [M, N, H, T, T], queries by keys."""
-    return [heads.weights(0, heads.queries) for heads in watch(model, ids, positions)[1]]
-
-
 def sharpest(layers: Sequence[Tensor]) -> int:
     """The index of the layer, of weights [..., K], that attends to the fewest tokens: the one of least entropy.
 

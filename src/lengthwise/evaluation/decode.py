@@ -110,8 +110,9 @@ def after_prompt(tokens: Tensor, lengths: Tensor, steps: int) -> Tensor:
 
 
 @torch.no_grad()
-def decode(subject: Subject, problem: Pair, chunk: int = 2_000) -> Tensor:
+def decode(subject: Subject, problem: Pair) -> Tensor:
     """Greedy answers [M, N, S] to problems [M, N, W]."""
+    chunk = max(1, DECODED_ROWS[problem[0].device.type] // len(problem[0]))
     chunks = zip(*(operand.split(chunk, dim=1) for operand in problem), strict=True)
     end = subject.layout.vocabulary.eos
     return torch.cat([greedy(subject.model, prepare(subject, pair), end) for pair in chunks], dim=1)
@@ -178,8 +179,7 @@ def _longest_answer(layout: Layout) -> Tokens:
 
 def written_digits(subject: Subject, problem: Pair) -> Tensor:
     """Digits [M, N, A] of the decoded answers to problems [M, N, W], lowest first."""
-    chunk = max(1, DECODED_ROWS[problem[0].device.type] // len(problem[0]))
-    return read_digits(decode(subject, problem, chunk), subject.layout)
+    return read_digits(decode(subject, problem), subject.layout)
 
 
 def read_digits(answers: Tensor, layout: Layout) -> Tensor:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,7 +19,7 @@ from torch import Tensor
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.evaluation.decode import decode, split_failures
 from lengthwise.evaluation.problems import Member, Pair, Problems, Subject
-from lengthwise.evaluation.seen import seen_share, seen_share_of_pairs
+from lengthwise.evaluation.seen import seen_share
 from lengthwise.records.schema import Record
 from lengthwise.theory.columns import coverage
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
@@ -35,39 +35,28 @@ STEPS = {"sums": SUM, "carries": CARRY, "answer": C}
 """The kinds of digits in a problem with intermediate steps."""
 
 
-@dataclass(frozen=True)
-class Scores:
-    """The scores of each problem against one reference."""
+class Scores(NamedTuple):
+    """Scores against one reference: of each problem, as tensors, or of a member over all problems."""
 
-    present: Tensor
+    exact: Any
+    """[M, N] Whether all answer tokens are the most likely ones."""
+    weak: Any
+    """[M, N] Whether no digit is out of reach, by the paper's weak form of generalization."""
+    present: Any
     """[M, N, A] Whether the reference is written with a digit of each significance."""
-    right: Tensor
-    """[M, N, A] Whether each answer digit is the most likely token; true where it is absent."""
-    closed: Tensor
-    """[M, N] Whether the answer ends right after its last digit, and intermediate steps are right."""
-    probability: Tensor
-    """[M, N, A] Probability of the reference's digit; 1 where it is absent."""
-    loss: Tensor
+    right: Any
+    """[M, N, A] Whether it is, and the digit is the most likely token."""
+    loss: Any
     """[M, N] Mean cross-entropy per answer token."""
-    outside: Tensor
+    strong: Any
+    """[M, N] Probability of all digits."""
+    outside: Any
     """[M, N, A] Probability of digits outside the support; 0 where a digit is absent."""
 
-    @property
-    def exact(self) -> Tensor:
-        return self.right.all(-1) & self.closed
-
-    @property
-    def weak(self) -> Tensor:
-        return (self.probability > WEAK_THRESHOLD).all(-1)
-
-    @property
-    def strong(self) -> Tensor:
-        return self.probability.prod(-1)
-
-    def split(self, counts: Sequence[int]) -> "list[Scores]":
-        """The scores of consecutive groups of problems, of these sizes."""
-        parts = [tensor.split(list(counts), dim=1) for tensor in vars(self).values()]
-        return [Scores(*columns) for columns in zip(*parts, strict=True)]
+    def of_members(self) -> "list[Scores]":
+        """Each member's counts of what holds, and means of the rest, over the problems."""
+        columns = [(x.sum(1) if x.dtype == torch.bool else x.mean(1)).tolist() for x in self]
+        return [Scores(*own) for own in zip(*columns, strict=True)]
 
 
 @torch.no_grad()
@@ -107,7 +96,7 @@ def read_answers(subject: Subject, a: Tensor, b: Tensor, c: Tensor) -> tuple[Ten
     return logits, Tokens(*(part[..., start:end] for part in tokens))
 
 
-def _score_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor, support: Tensor) -> tuple[Tensor, ...]:
+def _score_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor, support: Tensor) -> Scores:
     logits, tokens = read_answers(subject, a, b, c)
     log_probabilities = logits.log_softmax(-1)
     of_target = log_probabilities.gather(-1, tokens.ids.unsqueeze(-1)).squeeze(-1)
@@ -115,14 +104,15 @@ def _score_chunk(subject: Subject, a: Tensor, b: Tensor, c: Tensor, support: Ten
     place, present = digit_places(tokens, c.shape[-1])
     of_digits = log_probabilities.gather(2, place.unsqueeze(-1).expand(-1, -1, -1, logits.shape[-1]))
     inside = (of_digits.exp() * support.unsqueeze(1)).sum(-1)
-    is_rest = tokens.answer & (tokens.number != C)
-    return (
-        present,
-        right.gather(-1, place) | ~present,
-        (right | ~is_rest).all(-1),
-        torch.where(present, of_target.gather(-1, place).exp(), 1),
-        -(of_target * tokens.answer).sum(-1) / tokens.answer.sum(-1),
-        torch.where(present, 1 - inside, 0),
+    probability = torch.where(present, of_target.gather(-1, place).exp(), 1)
+    return Scores(
+        exact=(right | ~tokens.answer).all(-1),
+        weak=(probability > WEAK_THRESHOLD).all(-1),
+        present=present,
+        right=right.gather(-1, place) & present,
+        loss=-(of_target * tokens.answer).sum(-1) / tokens.answer.sum(-1),
+        strong=probability.prod(-1),
+        outside=torch.where(present, 1 - inside, 0),
     )
 
 
@@ -182,8 +172,8 @@ def measure(subject: Subject, rows: Sequence[Row], *, detail: bool, digits: bool
     scored = iter(_score_all(subject, rows, support))
     records: list[Record] = []
     for row in rows:
-        of_truth, *others = (next(scored) for _ in row.answers)
-        of_reference = others[0] if others else of_truth
+        of_answers = [next(scored) for _ in row.answers]
+        of_truth, of_reference = of_answers[0], of_answers[-1]
         coinciding = (row.truth == row.predicted).all(-1).sum(1).tolist()
         for k, make in enumerate(row_makers(subject.members, row.problems)):
             of_predicted = partial(make, reference=str(row.hypotheses[k]))
@@ -260,31 +250,14 @@ def measure_decoded(subject: Subject, rows: Sequence[Row]) -> Iterator[Record]:
                     yield make(metric=f"first_wrong:{digit}", correct=count)
 
 
-class Totals(NamedTuple):
-    """Scores of one member, summed or averaged over the problems."""
-
-    exact: int
-    weak: int
-    present: list[int]
-    right: list[int]
-    loss: float
-    strong: float
-    outside: list[float]
-
-
-def _score_all(subject: Subject, rows: Sequence[Row], support: Tensor) -> list[list[Totals]]:
-    """For every answer of every row, in order: the totals of each member."""
+def _score_all(subject: Subject, rows: Sequence[Row], support: Tensor) -> list[list[Scores]]:
+    """For every answer of every row, in order: the scores of each member."""
     asked = [(*row.problems.pair, answers) for row in rows for answers in row.answers]
     a, b, c = (torch.cat(columns, 1) for columns in zip(*asked, strict=True))
     scores = score(subject, (a, b), c, support.to(c.device))
-    return [_totals(own) for own in scores.split([answers.shape[1] for *_, answers in asked])]
-
-
-def _totals(scores: Scores) -> list[Totals]:
-    counted = (scores.exact, scores.weak, scores.present, scores.right & scores.present)
-    averaged = (scores.loss, scores.strong, scores.outside)
-    columns = [*(x.sum(1).tolist() for x in counted), *(x.mean(1).tolist() for x in averaged)]
-    return [Totals(*of_member) for of_member in zip(*columns, strict=True)]
+    counts = [answers.shape[1] for *_, answers in asked]
+    parts = zip(*(tensor.split(counts, dim=1) for tensor in scores), strict=True)
+    return [Scores(*part).of_members() for part in parts]
 
 
 def record_maker(member: Member) -> partial[Record]:
@@ -302,38 +275,30 @@ def row_makers(members: Sequence[Member], problems: Problems) -> list[partial[Re
             domain=problems.name,
             total=problems.a.shape[1],
             selection=problems.selection,
-            seen=round(_seen(member, problems, k), 6),
+            seen=round(seen_share(member, problems, k), 6),
         )
         for k, member in enumerate(members)
     ]
 
 
-def _seen(member: Member, problems: Problems, k: int) -> float:
-    if problems.held_out:
-        return 0.0
-    if problems.domain is not None and problems.selection == "sampled":
-        return seen_share(member, problems.domain)
-    return seen_share_of_pairs(member, problems.a[k], problems.b[k])
+def _counts(make: partial[Record], scores: Scores) -> Iterator[Record]:
+    yield make(correct=scores.exact)
+    yield make(metric="loss", value=scores.loss)
 
 
-def _counts(make: partial[Record], totals: Totals) -> Iterator[Record]:
-    yield make(correct=totals.exact)
-    yield make(metric="loss", value=totals.loss)
-
-
-def _digits(make: partial[Record], totals: Totals) -> Iterator[Record]:
+def _digits(make: partial[Record], scores: Scores) -> Iterator[Record]:
     """The accuracy of each digit, over the problems whose answer has it."""
-    counts = islice(zip(totals.right, totals.present, strict=True), RECORDED_DIGITS)
+    counts = islice(zip(scores.right, scores.present, strict=True), RECORDED_DIGITS)
     for position, (correct, total) in enumerate(counts, start=1):
         if total:
             yield make(metric=f"digit:{position}", correct=correct, total=total)
 
 
-def _outside(make: partial[Record], totals: Totals, support: Tensor) -> Iterator[Record]:
+def _outside(make: partial[Record], scores: Scores, support: Tensor) -> Iterator[Record]:
     """The probability outside the support, for positions where training shows some digits and not others. Only
     with fixed widths does every problem have a digit at every position."""
     restricted = (~support.all(-1)).tolist()
-    for position, value in enumerate(totals.outside, start=1):
+    for position, value in enumerate(scores.outside, start=1):
         if restricted[position - 1]:
             yield make(metric=f"support:{position}", value=max(0.0, value))
 

@@ -45,8 +45,8 @@ from lengthwise.evaluation.problems import (
 )
 from lengthwise.records.schema import Record
 from lengthwise.theory.hypotheses import TRUTH
-from lengthwise.tokens.counter import DRAWS_PER_PROBLEM, below
 from lengthwise.tokens.digits import resize
+from lengthwise.tokens.hashing import DRAWS_PER_PROBLEM, below
 
 AROUND = 3
 """Columns that dynamics replaces: that of the digit, one below and one above."""

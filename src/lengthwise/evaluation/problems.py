@@ -22,10 +22,9 @@ from lengthwise.model.positions.encoding import Encoding, number_tokens
 from lengthwise.records.files import read_file
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.config import DataConfig
-from lengthwise.tokens.counter import Draws, derive
-from lengthwise.tokens.digits import Answers, fold, from_ints, leading, modulo, resize, truncate, windowed_add
+from lengthwise.tokens.digits import Answers, fold, from_pairs, leading, modulo, resize, truncate, windowed_add
+from lengthwise.tokens.hashing import WHOLE_LIMIT, Draws, member_keys
 from lengthwise.tokens.layouts.layout import Layout, Tokens
-from lengthwise.tokens.reserve import WHOLE_LIMIT
 from lengthwise.tokens.sampling import Sampler, Stream, enumerate_pairs
 
 Pair = tuple[Tensor, Tensor]
@@ -134,8 +133,7 @@ class Drawing:
 
     def draws(self, indices: Tensor) -> Draws:
         """Random numbers for these problems of every member."""
-        keys = torch.tensor([derive(seed, "evaluation") for seed in self.seeds], device=self.device)
-        return Draws(keys.unsqueeze(-1), indices.expand(len(keys), -1))
+        return Draws(member_keys(self.seeds, "evaluation", self.device), indices)
 
     def operands(self, domain: str, indices: Tensor) -> Pair:
         """Operands [M, len(indices), W] of a domain."""
@@ -160,16 +158,14 @@ def test_problems(domain: Domain, drawing: Drawing, *, whole: int = WHOLE_LIMIT)
     return Problems(str(domain), a, b, "sampled", domain)
 
 
-def given_problems(path: Path, task: Task, members: int, width: int, device: torch.device) -> Problems:
+def given_problems(path: Path, task: Task, width: int, device: torch.device) -> Problems:
     """A user's own pairs, two numbers a line."""
-    base = task.base
-    pairs = read_pairs(path, task)
-    longest = base**width
+    pairs, longest = read_pairs(path, task), task.base**width
     for line, pair in enumerate(pairs, start=1):
         if max(pair) >= longest:
             raise InputError(f"pair {line} of {path} has more digits than the {width} that this model reads")
-    a, b = (from_ints(numbers, width, base).to(device) for numbers in zip(*pairs, strict=True))
-    return Problems(path.name, a.expand(members, -1, -1), b.expand(members, -1, -1), "given")
+    a, b = from_pairs(pairs, width, task.base)
+    return Problems(path.name, a.to(device), b.to(device), "given")
 
 
 def read_pairs(path: Path, task: Task) -> list[tuple[int, int]]:

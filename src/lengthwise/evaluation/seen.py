@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from lengthwise.arithmetic import Domain, Part
-from lengthwise.evaluation.problems import Member
+from lengthwise.arithmetic import Part
+from lengthwise.evaluation.problems import Member, Problems
 from lengthwise.theory.columns import chain_counts
 from lengthwise.tokens.chains import longest_chain
 from lengthwise.tokens.config import DataConfig
-from lengthwise.tokens.reserve import into_test, is_reserved, low_digits, reserves
+from lengthwise.tokens.hashing import into_test, is_reserved, low_digits, reserves
 from lengthwise.tokens.sampling import enumerate_pairs, part_shares
 
 PAIRS_AT_ONCE = 1 << 13
@@ -24,21 +24,20 @@ CURRICULUM_STEPS = 16
 """Number of phases that approximate the falling share of zeros."""
 
 
-def seen_share(member: Member, domain: Domain) -> float:
-    """The expected share of a domain's sampled problems that training has drawn; 0 for parts with held-out
-    pairs."""
-    shares = zip(domain.weights, domain.parts, strict=True)
+def seen_share(member: Member, problems: Problems, k: int) -> float:
+    """The expected share of the problems of member k that training has drawn. For a sample it is that of the whole
+    domain, where parts with held-out pairs count as unseen."""
+    domain = problems.domain
+    if problems.held_out:
+        return 0.0
+    if domain is None or problems.selection != "sampled":
+        return chance_seen(member, problems.a[k], problems.b[k]).mean().item()
     return sum(
         # Parts without reserved pairs are small enough to enumerate.
-        float(weight) * seen_share_of_pairs(member, *enumerate_pairs(part))
-        for weight, part in shares
+        float(weight) * chance_seen(member, *enumerate_pairs(part)).mean().item()
+        for weight, part in zip(domain.weights, domain.parts, strict=True)
         if not reserves(part)
     )
-
-
-def seen_share_of_pairs(member: Member, a: Tensor, b: Tensor) -> float:
-    """The expected share of given pairs [N, W] that training has drawn."""
-    return chance_seen(member, a, b).mean().item()
 
 
 def chance_seen(member: Member, a: Tensor, b: Tensor) -> Tensor:

@@ -39,8 +39,8 @@ from lengthwise.evaluation.seen import chance_seen
 from lengthwise.records.schema import Record
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.chains import LONGEST, longest_chain
-from lengthwise.tokens.counter import DRAWS_PER_PROBLEM, below
 from lengthwise.tokens.digits import from_ints, resize
+from lengthwise.tokens.hashing import DRAWS_PER_PROBLEM, below
 
 PAIR_LENGTHS = 30
 """Most lengths of an operand in the grid of pairs."""

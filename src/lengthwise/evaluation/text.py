@@ -27,7 +27,7 @@ from lengthwise.records.schema import Record
 from lengthwise.records.spec import RunSpec
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.chains import longest_chain
-from lengthwise.tokens.digits import to_ints
+from lengthwise.tokens.digits import to_pairs
 from lengthwise.tokens.layouts.layout import Malformed
 from lengthwise.tokens.sampling import Sampler, Stream
 
@@ -110,7 +110,7 @@ class Answered:
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
-        return _pairs(self.problems.pair, self.base)
+        return to_pairs(self.problems.pair, self.base)
 
     def matches(self, hypothesis: Hypothesis, task: Task) -> list[bool]:
         """Whether each answer equals that of the hypothesis."""
@@ -123,7 +123,7 @@ def examples(spec: RunSpec, count: int) -> list[tuple[int, int]]:
     if not 0 <= count <= MOST_EXAMPLES:
         raise InputError(f"shots is {count} (must be 0 to {MOST_EXAMPLES})")
     sampler = Sampler([Stream(spec.seed, spec.train)], spec.train.length, side="train")
-    return _pairs(sampler(torch.arange(count)), spec.task.base) if count else []
+    return to_pairs(sampler(torch.arange(count)), spec.task.base) if count else []
 
 
 def ask(
@@ -137,7 +137,7 @@ def ask(
     for done, domain in enumerate(domains):
         watch(done, len(domains))
         chosen = test_problems(domain, drawing, whole=problems)
-        texts = model([prompts(a, b) for a, b in _pairs(chosen.pair, base)], digits)
+        texts = model([prompts(a, b) for a, b in to_pairs(chosen.pair, base)], digits)
         found.append(Answered(chosen, [prompts.read(text) for text in texts], base))
     return found
 
@@ -217,8 +217,3 @@ def _best(where: str, names: Sequence[Hypothesis], matches: Tensor, malformed: T
     most = max(counts)
     function = names[counts.index(most)] if most else None
     return Found(where, len(malformed), int(malformed.sum()), counts[0], function, most)
-
-
-def _pairs(operands: tuple[Tensor, Tensor], base: int) -> list[tuple[int, int]]:
-    a, b = (to_ints(operand[0], base) for operand in operands)
-    return list(zip(a, b, strict=True))

@@ -27,8 +27,8 @@ from lengthwise.records.files import fill_output, replace_file
 from lengthwise.report.words import domain_words, task_words
 from lengthwise.tokens.config import Sampling, check_sampling
 from lengthwise.tokens.digits import Answers, to_ints
+from lengthwise.tokens.hashing import reserves
 from lengthwise.tokens.layouts import Layout, build_layout
-from lengthwise.tokens.reserve import reserves
 from lengthwise.tokens.sampling import Sampler, Stream
 
 BLOCK, BLOCK_DIGITS = 1 << 13, 1 << 20

@@ -25,13 +25,12 @@ from lengthwise.evaluation.decode import answer_tokens
 from lengthwise.interop.data import cards
 from lengthwise.model.positions import IndexEncoding
 from lengthwise.model.positions.randomized import PREFIX
-from lengthwise.model.single import Single
 from lengthwise.records.files import read_json, refuse_used_folder
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.view import RunView
 from lengthwise.report.run_tables import QUANTITIES, verdict_cells
 from lengthwise.report.words import domain_words, glossary, glosses, task_words
-from lengthwise.runs.build import Stack, as_gpt, build
+from lengthwise.runs.build import Single, Stack, as_gpt, build
 from lengthwise.runs.config import read_config
 from lengthwise.runs.evaluate import few_rows
 from lengthwise.runs.load import Run

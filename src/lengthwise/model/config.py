@@ -122,38 +122,27 @@ class ModelConfig(Config):
         return {"head_start": "near" if rest.pop("start_near") else "random", **rest}
 
     @model_validator(mode="after")
-    def _heads_divide_width(self) -> Self:
-        if self.width % self.heads:
-            divisors = ", ".join(str(n) for n in range(1, self.width + 1) if self.width % n == 0)
-            raise InputError(f"heads {self.heads} does not divide width {self.width} (choose from {divisors})")
-        return self
-
-    @model_validator(mode="after")
-    def _waves_fit(self) -> Self:
-        if self.place_attention and not self.position_waves:
-            raise InputError("place_attention requires position_waves")
-        if self.token_heads and not self.place_attention:
-            raise InputError("token_heads requires place_attention")
-        if self.token_heads >= self.heads:
-            raise InputError(f"token_heads {self.token_heads} must be less than heads {self.heads}")
-        head_width = self.width // self.heads
-        if self.position_waves and head_width % 2:
-            raise InputError(
-                f"position_waves requires an even head width (width {self.width} / heads {self.heads})"
-            )
-        if self.place_attention and head_width < LEAST_POSITION_HEAD_WIDTH:
-            raise InputError(
-                f"place_attention requires a head width of {LEAST_POSITION_HEAD_WIDTH} or more "
-                f"(width {self.width} / heads {self.heads} is {head_width})"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _attention_fits_block(self) -> Self:
-        if self.block == "t5":
-            for option in ("place_attention", "normalized_attention", "log_length_scale"):
-                if getattr(self, option):
-                    raise InputError(f"{option} requires block gpt")
+    def _options_fit(self) -> Self:
+        width, heads = self.width, self.heads
+        if width % heads:
+            divisors = ", ".join(str(n) for n in range(1, width + 1) if width % n == 0)
+            raise InputError(f"heads {heads} does not divide width {width} (choose from {divisors})")
+        head_width, shown = width // heads, f"width {width} / heads {heads}"
+        least = LEAST_POSITION_HEAD_WIDTH
+        refused = {
+            "place_attention requires position_waves": self.place_attention and not self.position_waves,
+            "token_heads requires place_attention": self.token_heads and not self.place_attention,
+            f"token_heads {self.token_heads} must be less than heads {heads}": self.token_heads >= heads,
+            f"position_waves requires an even head width ({shown})": self.position_waves and head_width % 2,
+            f"place_attention requires a head width of {least} or more ({shown} is {head_width})": (
+                self.place_attention and head_width < least
+            ),
+        }
+        for option in ("place_attention", "normalized_attention", "log_length_scale"):
+            refused[f"{option} requires block gpt"] = self.block == "t5" and getattr(self, option)
+        for message, applies in refused.items():
+            if applies:
+                raise InputError(message)
         return self
 
     @property

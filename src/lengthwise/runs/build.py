@@ -4,23 +4,23 @@ import json
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast, final
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.func import functional_call
 
 from lengthwise.errors import InputError
 from lengthwise.evaluation.problems import Drawing, Member, Subject
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions import find_encoding
-from lengthwise.model.single import Single
 from lengthwise.runs.config import RunConfig
 from lengthwise.runs.machine import FLOAT, SMALLER_MODEL, parameter_count, refuse_beyond, training_memory
 from lengthwise.theory.encodings import layout_facts
-from lengthwise.tokens.counter import derive
+from lengthwise.tokens.hashing import derive
 from lengthwise.tokens.layouts import build_layout
 from lengthwise.tokens.layouts.layout import Layout
-from lengthwise.tokens.sampling import FixedSet, Stream
+from lengthwise.tokens.sampling import Stream
 from lengthwise.training.data import TrainingData, problems_per_row, row_length
 from lengthwise.training.optimizer import Optimizer
 from lengthwise.training.trainer import Dropout, PlainSteps, Steps
@@ -123,6 +123,67 @@ def build(
     return replace(stack, model=as_gpt(Single(module(vocabulary, layout.length)).to(device)))
 
 
+@final
+class Single(nn.Module):
+    """Any module [B, T] -> [B, T, V] as a stack of one, which trains, is scored and is asked as a `GPT` is. Its
+    parameters and buffers get the member axis of a stack, and it numbers tokens by itself. `logits` takes the
+    logits out of what it returns, where that is more.
+
+    >>> model = Single(nn.Sequential(nn.Embedding(16, 8), nn.Linear(8, 16)))
+    >>> model(torch.zeros(1, 5, 9, dtype=torch.long)).shape
+    torch.Size([1, 5, 9, 16])
+    >>> model.get_parameter("1/weight").shape
+    torch.Size([1, 16, 8])
+    """
+
+    members = 1
+
+    def __init__(self, module: nn.Module, logits: Callable[[Any], Tensor] = lambda returned: returned) -> None:
+        super().__init__()
+        self._module, self._logits = (module,), logits  # in a tuple it is no part of this one
+        tensors = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+        self._names = {name: name.replace(".", "/") for name in tensors}
+        for name, tensor in tensors.items():
+            if tensor.requires_grad:
+                self.register_parameter(self._names[name], nn.Parameter(tensor.detach()[None]))
+            else:
+                self.register_buffer(self._names[name], tensor[None])
+
+    def forward(
+        self,
+        ids: Tensor,
+        positions: Tensor | None = None,
+        *,
+        tail: int | None = None,
+        cache: list[Tensor] | None = None,
+        noise: object = None,
+        problem: Tensor | None = None,
+    ) -> Tensor:
+        """As `GPT.forward`: logits [1, B, T or tail, V] of ids [1, B, T]."""
+        count = tail or ids.shape[-1]
+        if cache is not None:
+            cache.append(ids)
+            ids = torch.cat(cache, -1)
+        tensors = {name: getattr(self, own)[0] for name, own in self._names.items()}
+        returned = functional_call(self._module[0], tensors, (ids[0],))
+        return self._logits(returned)[None, :, -count:].float()
+
+    def train(self, mode: bool = True) -> "Single":
+        self._module[0].train(mode)
+        return super().train(mode)
+
+    def cache(self, batch: int, length: int) -> list[Tensor]:
+        """All ids so far, which are read again."""
+        return []
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
+    def parameter_count(self) -> int:
+        return sum(parameter.numel() for parameter in self.parameters())
+
+
 def as_gpt(model: Single) -> GPT:
     """A cast for the type checker: a Single has the methods of a GPT that are used here."""
     return cast(GPT, model)
@@ -162,19 +223,6 @@ def training_data(stack: Stack, rows: int) -> TrainingData:
         offsets=offsets,
         device=stack.device,
     )
-
-
-def fixed_set(config: RunConfig) -> FixedSet | None:
-    """The fixed set of problems that training draws from; None if every problem is new."""
-    samples, mode = config.data.samples, config.data.sampling
-    if samples is None:
-        return None
-    return FixedSet(Stream(config.seed, config.spec.train), samples, config.operand_width, mode=mode)
-
-
-def sample_counts(fixed: FixedSet) -> dict[str, tuple[int, int]]:
-    """By part of a mixture: the numbers of problems for training and held out."""
-    return {str(part): counts for part, counts in fixed.counts.items()}
 
 
 def tokens_per_step(stack: Stack) -> int:

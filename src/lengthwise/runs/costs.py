@@ -20,8 +20,6 @@ from lengthwise.runs.build import (
     Stack,
     build,
     check_memory,
-    fixed_set,
-    sample_counts,
     training_data,
     training_steps,
 )
@@ -64,7 +62,6 @@ def costs(config: RunConfig, device: str) -> dict[str, Any]:
         stack = build([config], choose_device(device))
         steps = training_steps(stack, plain=True)
         state = Trainer(stack.model, steps, config.training).state()
-        fixed = fixed_set(config)
         return {
             "parameters": stack.model.parameter_count(),
             "tokens_per_problem": Form(config).training.length,
@@ -73,7 +70,7 @@ def costs(config: RunConfig, device: str) -> dict[str, Any]:
             "seconds_per_step": _seconds_each(lambda: steps.take(0, [0.0]), stack.device, at_once=TIMED),
             "steps": config.training.steps,
             "device": stack.device.type,
-            "samples": None if fixed is None else sample_counts(fixed),
+            "samples": steps.data.sets[0].counts if steps.data.sets else None,
         }
 
 

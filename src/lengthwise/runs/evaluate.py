@@ -31,8 +31,8 @@ from lengthwise.runs.load import Answer, Run, load
 from lengthwise.runs.machine import memory_errors_explained
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.tokens.digits import to_ints
-from lengthwise.tokens.reserve import WHOLE_LIMIT
+from lengthwise.tokens.digits import to_pairs
+from lengthwise.tokens.hashing import WHOLE_LIMIT
 from lengthwise.tokens.sampling import FixedSet
 
 if TYPE_CHECKING:
@@ -110,10 +110,10 @@ def _longest_tested(stack: Stack) -> Domain:
     return Domain.parse(f"D{max(domain.length for domain in stack.config.spec.tests)}", stack.config.base)
 
 
-def assess_held_out(stack: Stack, sets: Sequence[FixedSet | None]) -> list[Record]:
+def assess_held_out(stack: Stack, sets: Sequence[FixedSet]) -> list[Record]:
     """Records of each member on the held-out tenth of its fixed set, as the domain `D4 (held out)`."""
     predicted = [config.spec.predicted_hypothesis(config.spec.train) for config in stack.configs]
-    tests = {k: fixed.test for k, fixed in enumerate(sets) if fixed is not None and len(fixed.test[0])}
+    tests = {k: fixed.test for k, fixed in enumerate(sets) if len(fixed.test[0])}
     records: list[Record] = []
     for size in dict.fromkeys(len(a) for a, _ in tests.values()):
         own = {k: pair for k, pair in tests.items() if len(pair[0]) == size}
@@ -151,11 +151,14 @@ def domain_rows(
     if domains is None:
         domains = list(dict.fromkeys(d for config in stack.configs for d in config.spec.measured_domains()))
     drawing = stack.drawing(problems or stack.config.evaluation.problems)
-    rows: list[Row] = []
-    for domain in domains:
-        predicted = [config.spec.measured_hypothesis(domain) for config in stack.configs]
-        rows.append(Row.of(stack, test_problems(domain, drawing, whole=whole), predicted))
-    return rows
+    return [
+        Row.of(
+            stack,
+            test_problems(domain, drawing, whole=whole),
+            [config.spec.measured_hypothesis(domain) for config in stack.configs],
+        )
+        for domain in domains
+    ]
 
 
 def few_rows(stack: Stack, count: int) -> list[Row]:
@@ -289,18 +292,16 @@ def _domains(run: Run, test: str | None) -> Sequence[Domain]:
 
 def _given(run: Run, path: Path | str) -> Row:
     width, base = run.stack.layout.operand_width, run.config.base
-    problems = given_problems(Path(path), run.config.spec.task, 1, width, run.stack.device)
-    run.check_answers(zip(to_ints(problems.a, base), to_ints(problems.b, base), strict=True))
+    problems = given_problems(Path(path), run.config.spec.task, width, run.stack.device)
+    run.check_answers(to_pairs(problems.pair, base))
     return given_row(run.stack, problems)
 
 
 def _answered(stack: Stack, rows: Sequence[Row]) -> list[Answered]:
     """Decoded answers as numbers."""
-    found: list[Answered] = []
-    for row in rows:
-        answers = [stack.layout.read_answer(ids) for ids in decode(stack, row.problems.pair)[0]]
-        found.append(Answered(row.problems, answers, stack.config.base))
-    return found
+    decoded = ((row.problems, decode(stack, row.problems.pair)[0]) for row in rows)
+    read, base = stack.layout.read_answer, stack.config.base
+    return [Answered(problems, [*map(read, answers)], base) for problems, answers in decoded]
 
 
 def find_errors(run: Run, rows: Sequence[Row], count: int) -> list[Answer]:
@@ -312,7 +313,7 @@ def find_errors(run: Run, rows: Sequence[Row], count: int) -> list[Answer]:
         pair, answers = row.problems.pair, decode(run.stack, row.problems.pair)
         exact = split_failures(answers, layout, pair, row.truth).exact[0]
         wrong = (~exact).nonzero().flatten()[: count - len(found)]
-        operands = (to_ints(side[0, wrong], run.config.base) for side in pair)
-        read = (layout.read_answer(ids) for ids in answers[0, wrong])
-        found += [run.compare(a, b, answer) for a, b, answer in zip(*operands, read, strict=True)]
+        asked = to_pairs((pair[0][0, wrong], pair[1][0, wrong]), run.config.base)
+        read = map(layout.read_answer, answers[0, wrong])
+        found += [run.compare(*operands, answer) for operands, answer in zip(asked, read, strict=True)]
     return found

@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from threading import Event, current_thread, main_thread
-from typing import Any
 
 import torch
 from rich.console import Console
@@ -28,8 +26,6 @@ from lengthwise.runs.build import (
     Module,
     build,
     check_memory,
-    fixed_set,
-    sample_counts,
     stack_key,
     tokens_per_step,
     training_steps,
@@ -42,9 +38,7 @@ from lengthwise.training.checkpoint import (
     Place,
     agree,
     copy_into,
-    dead_members,
     drop_previous,
-    has_checkpoint,
     load_state,
     load_tensors,
     place,
@@ -76,14 +70,7 @@ class Job:
     @property
     def place(self) -> Place:
         """Where its checkpoint resumes."""
-        return place(self.folder.checkpoint_path)
-
-
-def train(config: RunConfig | Sequence[RunConfig], out: Path | str = "runs", **options: Any) -> list[RunFolder]:
-    """Train runs, each into its folder under `out`, with the options of `train_jobs`."""
-    configs = [config] if isinstance(config, RunConfig) else list(config)
-    jobs = [Job(c, RunFolder(Path(out) / c.name)) for c in dict.fromkeys(configs)]
-    return train_jobs(jobs, **options)
+        return place(load_state(self.folder.checkpoint_path))
 
 
 def train_jobs(
@@ -122,15 +109,17 @@ def train_jobs(
             news = f"{jobs[0].folder.path} {STATE_NEWS[states[0]]}"
             console.print(news, soft_wrap=True, markup=False)
         for members in stacks(unfinished) if module is None else [[job] for job in unfinished]:
-            with failures_recorded(members), memory_errors_explained(len(members)), ExitStack() as opened:
-                try:
+            run = None
+            try:
+                with memory_errors_explained(len(members)), ExitStack() as opened:
                     mirrors = [mirror_into(mirror, job.folder, opened) for job in members]
                     run = StackRun(members, where, mirrors, console, module)
-                except InputError:  # a run that cannot be built leaves no folder
-                    for job in (job for job in members if job in new):
-                        shutil.rmtree(job.folder.path)
-                    raise
-                run.to_the_end()
+                    run.to_the_end()
+            except InputError as error:
+                for job in (job for job in members if job in new and run is None):
+                    shutil.rmtree(job.folder.path)  # a run that cannot be built leaves no folder
+                record_failure(members, str(error))
+                raise
     return [job.folder for job in jobs]
 
 
@@ -147,7 +136,8 @@ def stacks(jobs: Sequence[Job]) -> list[list[Job]]:
     keys = [stack_key(job.config) for job in jobs]
     died: dict[tuple[str, str], Place] = {}
     for key, job in zip(keys, jobs, strict=True):
-        died |= {(key, name): job.place for name in dead_members(job.folder.checkpoint_path)}
+        state = load_state(job.folder.checkpoint_path)
+        died |= {(key, name): job.place for name in (state.dead if state else ())}
     groups: dict[tuple[str, Place], list[Job]] = {}
     for key, job in zip(keys, jobs, strict=True):
         where = max(job.place, died.get((key, job.folder.name), job.place))
@@ -155,17 +145,8 @@ def stacks(jobs: Sequence[Job]) -> list[list[Job]]:
     return list(groups.values())
 
 
-@contextmanager
-def failures_recorded(jobs: Sequence[Job]) -> Iterator[None]:
-    """Record in their folders that runs have failed, and why."""
-    try:
-        yield
-    except InputError as error:
-        record_failure(jobs, str(error))
-        raise
-
-
 def record_failure(jobs: Sequence[Job], reason: str) -> None:
+    """Record in their folders that runs have failed, and why."""
     for job in jobs:
         if job.folder.path.exists():
             with suppress(InputError):  # cannot be written on a full disk; the run then counts as interrupted
@@ -201,7 +182,6 @@ class StackRun:
         self.stack = build(configs, device, self.names, module=module)
         self.assess = Assessment(self.stack)
         self.trainer = Trainer(self.stack.model, training_steps(self.stack), self.stack.config.training)
-        self.fixed_sets = [fixed_set(config) for config in configs]
         title = self.names[0] if len(jobs) == 1 else f"{len(jobs)} models"
         self.bar = TrainingBar(title, self.stack.config.training.steps, console)
         self.evaluation_seconds = 0.0
@@ -215,21 +195,18 @@ class StackRun:
         log.info("%.1f s of steps, %.1f s of evaluations", progress.seconds, self.evaluation_seconds)
         if not progress.finished:
             raise KeyboardInterrupt(f"stopped after step {progress.step}; the same command resumes it")
-        for k, (job, alive) in enumerate(zip(self.jobs, progress.alive, strict=True)):
-            why = {} if alive else {"reason": "the loss is no longer finite"}
-            job.folder.set_status("done" if alive else "failed", **why, **self._facts(k))
-
-    def _facts(self, k: int) -> dict[str, Any]:
-        """The fields of status.json for a run that has ended."""
-        progress, fixed = self.trainer.progress, self.fixed_sets[k]
-        steps = self.trainer.steps_taken()[k]
-        return {
-            "step": steps,
-            "tokens": steps * tokens_per_step(self.stack),
-            "seconds": round(progress.seconds, 3),
-            "evaluation_seconds": round(self.evaluation_seconds, 3),
-            **({} if fixed is None else {"samples": sample_counts(fixed)}),
-        }
+        sets = self.trainer.steps.data.sets
+        for k, steps in enumerate(self.trainer.steps_taken()):
+            alive = progress.alive[k]
+            self.jobs[k].folder.set_status(
+                "done" if alive else "failed",
+                **({} if alive else {"reason": "the loss is no longer finite"}),
+                step=steps,
+                tokens=steps * tokens_per_step(self.stack),
+                seconds=round(progress.seconds, 3),
+                evaluation_seconds=round(self.evaluation_seconds, 3),
+                **({"samples": sets[k].counts} if sets else {}),
+            )
 
     def _resume(self) -> None:
         """Load each member's checkpoint; without one, start with empty records."""
@@ -239,10 +216,10 @@ class StackRun:
             if job.place < where:  # it died before this checkpoint of the others
                 whole["training/alive"][k] = 0.0
                 continue
-            if not has_checkpoint(folder):
+            state = load_state(folder)
+            if state is None:
                 job.folder.cut_records(0)
                 continue
-            state = load_state(folder)
             own = {name: tensor[k : k + 1] for name, tensor in whole.items()}
             copy_into(own, load_tensors(folder, state), folder)
             job.folder.cut_records(state.records_size)
@@ -272,7 +249,7 @@ class StackRun:
         with self._timed():
             steps = self.trainer.steps_taken()
             records = self.assess(steps, detail=True)
-            records += assess_held_out(self.stack.after(steps), self.fixed_sets)
+            records += assess_held_out(self.stack.after(steps), self.trainer.steps.data.sets)
             self._record(progress, records)
 
     @contextmanager
@@ -290,8 +267,10 @@ class StackRun:
         for k, (job, member) in enumerate(zip(self.jobs, members, strict=True)):
             if not progress.alive[k]:
                 continue
-            # A member whose training has ended gets no records from later evaluations of the others.
-            own = [r for r in records if r.run == member.run and r.step == member.step and _is_number(r)]
+            # A member whose training has ended gets no records from later evaluations of the others, and one that
+            # diverged none of values that are not finite.
+            own = [r for r in records if (r.run, r.step) == (member.run, member.step)]
+            own = [r for r in own if r.value is None or math.isfinite(r.value)]
             if progress.losses and member.step == progress.step:
                 total = progress.loss_steps * job.config.training.batch
                 make = partial(record_maker(member), domain=str(member.train), selection="sampled", seen=1.0)
@@ -319,11 +298,6 @@ class StackRun:
         for _, job in live:
             drop_previous(job.folder.checkpoint_path)
         log.info("saved step %d in %.2f s", progress.step, time.perf_counter() - start)
-
-
-def _is_number(record: Record) -> bool:
-    """Whether a record's value is finite; that of a diverged member is not."""
-    return record.value is None or math.isfinite(record.value)
 
 
 @contextmanager

@@ -16,9 +16,9 @@ from lengthwise.runs.config import RunConfig, read_config
 from lengthwise.runs.machine import choose_device
 from lengthwise.shipped import model_path, shipped_models
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.tokens.digits import from_ints
+from lengthwise.tokens.digits import from_ints, from_pairs
 from lengthwise.tokens.layouts.layout import Malformed
-from lengthwise.training.checkpoint import copy_into, has_checkpoint, load_state, load_tensors
+from lengthwise.training.checkpoint import copy_into, load_state, load_tensors
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,10 +83,7 @@ class Run:
                 what = number if number < 0 else f"a number of {digit_count(number, base)} digits"
                 raise InputError(f"{what} is not an operand of this model (up to {width} digits)")
         self.check_answers(pairs)
-        a, b = (
-            from_ints(list(numbers), width, base).to(self.stack.device)[None]
-            for numbers in zip(*pairs, strict=True)
-        )
+        a, b = (digits.to(self.stack.device) for digits in from_pairs(pairs, width, base))
         # The answer is probably the predicted one, or the truth, so that one pass can check it.
         known = [self.compare(*pair, 0) for pair in pairs]
         expected = [one.truth if one.predicted is None else one.predicted for one in known]
@@ -126,12 +123,12 @@ def load(path: os.PathLike[str] | str, *, device: str = "auto", module: Module |
     folder = RunFolder.existing(found)
     config = read_config(folder.config(), f"{folder.path}/config.json")
     checkpoint = folder.checkpoint_path
-    if not has_checkpoint(checkpoint):
+    state = load_state(checkpoint)
+    if state is None:
         raise InputError(f"{folder.path} has no checkpoint yet; train it first")
     own = own_module(folder)
     if own is not None and module is None:
         raise InputError(f"{folder.path} has a custom module; open it in Python with load(PATH, module={own})")
-    state = load_state(checkpoint)
     stack = build([config], choose_device(device), [folder.name], module=module)
     tensors = load_tensors(checkpoint, state)
     weights = {k.removeprefix("model/"): v for k, v in tensors.items() if k.startswith("model/")}

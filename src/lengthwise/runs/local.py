@@ -12,14 +12,13 @@ import subprocess
 import sys
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from queue import SimpleQueue
 from selectors import EVENT_READ, DefaultSelector
 from threading import Thread
-from typing import Self
 
 import torch
 
@@ -45,11 +44,11 @@ class LocalEngine:
     def run(self, finish: Finish, works: Sequence[Work]) -> Events:
         waiting, deaths = deque(range(len(works))), Counter[int]()
         places = worker_environments(self.gpus, self.workers)[: len(works)]
-        with _Pool(finish, places, self.logs) as pool:
+        with closing(_Pool(finish, places, self.logs)) as pool:
             while waiting or pool.busy:
                 while waiting and pool.idle:
-                    pool.give(waiting[0], works[waiting[0]])
-                    waiting.popleft()
+                    number = waiting.popleft()
+                    pool.give(number, works[number])
                 for number, reply in pool.replies():
                     if isinstance(reply, dict):
                         yield number, reply
@@ -95,9 +94,6 @@ class _Pool:
         """Places without work, and by place the number of the work there."""
         self.workers: dict[int, subprocess.Popen[str]] = {}
         self.selector = DefaultSelector()
-
-    def __enter__(self) -> Self:
-        return self
 
     def give(self, number: int, work: Work) -> None:
         place = self.idle.pop(0)
@@ -146,7 +142,7 @@ class _Pool:
         how = f"was killed ({signal.Signals(-code).name})" if code < 0 else f"ended with exit code {code}"
         return f"its worker {how}; see {self._log(place)}"
 
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
         """Close all workers' input, so that they save a checkpoint and stop; a second Ctrl-C kills them."""
         for worker in self.workers.values():
             assert worker.stdin is not None

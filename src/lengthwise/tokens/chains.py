@@ -23,8 +23,8 @@ from torch import Tensor
 from lengthwise.arithmetic import Part
 from lengthwise.arithmetic.domain import MAKE, PASS, STOP, by_carry, free_columns
 from lengthwise.errors import InputError
-from lengthwise.tokens.counter import FRACTION_END, Draws, below
 from lengthwise.tokens.digits import last_stops
+from lengthwise.tokens.hashing import FRACTION_END, Draws, below
 
 LONGEST = 100
 """The tables grow with the third power of the length: at 100 digits they take seconds and 33 MB."""

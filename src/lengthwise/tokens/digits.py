@@ -57,6 +57,18 @@ def to_ints(digits: Tensor, base: int) -> list[int]:
     return [reduce(lambda value, chunk: value * size + chunk, reversed(row), 0) for row in chunks.tolist()]
 
 
+def from_pairs(pairs: Sequence[tuple[int, int]], width: int, base: int) -> tuple[Tensor, Tensor]:
+    """Pairs of integers as operands a and b [1, len(pairs), width] of one member."""
+    a, b = (from_ints(numbers, width, base)[None] for numbers in zip(*pairs, strict=True))
+    return a, b
+
+
+def to_pairs(operands: tuple[Tensor, Tensor], base: int) -> list[tuple[int, int]]:
+    """Operands a and b as pairs of integers."""
+    a, b = (to_ints(digits, base) for digits in operands)
+    return list(zip(a, b, strict=True))
+
+
 def add(a: Tensor, b: Tensor, base: int) -> Tensor:
     """The sum [..., n+1] of two numbers of equal width."""
     return _carry(a + b, base)

@@ -15,7 +15,7 @@ Small domains are enumerated, and a run may have a fixed set of distinct problem
 >>> len(a), to_ints(a[:3], 10), to_ints(b[:3], 10)
 (9900, [0, 0, 0], [10, 11, 12])
 >>> fixed = FixedSet(Stream(seed=0, domain=Domain.parse("D1+D3")), size=1000, width=3)
->>> {str(part): counts for part, counts in fixed.counts.items()}
+>>> fixed.counts
 {'D1': (90, 10), 'D3': (450, 50)}
 
 Shapes: M members, B problems, W operand digits, P parts of the longest mixture, U distinct parts of all;
@@ -35,18 +35,24 @@ from lengthwise.arithmetic import Domain, Part
 from lengthwise.errors import InputError
 from lengthwise.tokens.chains import Chains, padded_rows
 from lengthwise.tokens.config import SparseDigits
-from lengthwise.tokens.counter import (
+from lengthwise.tokens.digits import resize, split
+from lengthwise.tokens.hashing import (
     DRAWS_PER_PROBLEM,
     FRACTION_BITS,
     FRACTION_END,
+    WHOLE_LIMIT,
     Draws,
     below,
+    check_sides,
     derive,
     digit_group,
     digits_of,
+    into_test,
+    is_reserved,
+    member_keys,
+    out_of_test,
+    reserves,
 )
-from lengthwise.tokens.digits import resize, split
-from lengthwise.tokens.reserve import WHOLE_LIMIT, check_sides, into_test, is_reserved, out_of_test, reserves
 
 SIDES = ("train", "test", None)
 
@@ -107,7 +113,7 @@ class Sampler:
     have n digits, of one of them; the top digits of B_n, D_n[lead>=..] and nxm are kept, so that no pair leaves
     its part.
 
-    Sides: `train` draws no reserved pair, `test` only reserved ones (see reserve.py), None both. A side replaces
+    Sides: `train` draws no reserved pair, `test` only reserved ones (see hashing.py), None both. A side replaces
     low digits of a: `uniform` stays exactly uniform over its side, but in `balanced` and `chains` a replacement
     can change the pair's lengths or chain, so evaluate these with side None.
     """
@@ -135,12 +141,13 @@ class Sampler:
         number = {part: i for i, part in enumerate(parts)}
         self.numbers, _ = padded_rows([[number[part] for part in d.parts] for d in domains], 0, device)
         """[M, P]: the rows of a member's parts in the table of distinct parts."""
-        self.keys = _keys(members, stream, device)
-        self.sparse, self.sparse_keys = sparse, _keys(members, "sparse digits", device)
+        seeds = [member.seed for member in members]
+        self.keys = member_keys(seeds, stream, device)
+        self.sparse, self.sparse_keys = sparse, member_keys(seeds, "sparse digits", device)
         self.chains = Chains(parts, device) if mode == "chains" else None
 
     def __call__(self, indices: Tensor) -> tuple[Tensor, Tensor]:
-        draws = Draws(self.keys, indices.expand(len(self.keys), -1))
+        draws = Draws(self.keys, indices)
         number = self.numbers.gather(1, torch.searchsorted(self.thresholds, draws(PART), right=True))
         part = self.table[number]
         if self.chains is not None:
@@ -160,7 +167,7 @@ class Sampler:
     def _zeros(self, indices: Tensor, part: PartRows, lengths: Tensor, leads: Tensor) -> Tensor:
         """Which digits [2, M, B, W] the curriculum sets to zero, such that no pair leaves its part."""
         assert self.sparse is not None
-        draws = Draws(self.sparse_keys, indices.expand(len(self.sparse_keys), -1))
+        draws = Draws(self.sparse_keys, indices)
         chosen = draws.several(1, 2 * self.width).unflatten(0, (2, self.width)).movedim(1, -1)
         chosen = chosen >> (FRACTION_BITS - SHARE_BITS) < _zero_share(self.sparse, indices).unsqueeze(-1)
         columns = torch.arange(self.width, device=chosen.device)
@@ -247,11 +254,6 @@ def _part_table(parts: Sequence[Part], device: torch.device | str) -> PartRows:
     return PartRows(table[:2], table[2:4], *table[4:])
 
 
-def _keys(members: Sequence[Stream], stream: str, device: torch.device | str) -> Tensor:
-    """[M, 1]"""
-    return torch.tensor([derive(m.seed, stream) for m in members], device=device).reshape(-1, 1)
-
-
 def part_shares(domain: Domain, mode: str) -> tuple[Fraction, ...]:
     """The share of problems drawn from each part of a mixture."""
     if mode != "balanced" or len(set(domain.weights)) > 1:
@@ -298,7 +300,7 @@ class FixedSet:
         self, stream: Stream, size: int, width: int, *, mode: str = "uniform", device: torch.device | str = "cpu"
     ) -> None:
         domain, self.key = stream.domain, derive(stream.seed, "data")
-        self.counts: dict[Part, tuple[int, int]] = {}
+        self.counts: dict[str, tuple[int, int]] = {}
         train, test, rows = [], [], torch.empty(0, 2 * width, dtype=torch.int8)
         for number, (part, share) in enumerate(zip(domain.parts, _shares(domain, size), strict=True)):
             if part.size <= 4 * size:
@@ -309,7 +311,7 @@ class FixedSet:
                 fresh = _first_new(rows, share, sampler, number << 40)
             rows = torch.cat([rows, fresh])
             tested = len(fresh) // TEST_SHARE
-            self.counts[part] = (len(fresh) - tested, tested)
+            self.counts[str(part)] = (len(fresh) - tested, tested)
             test.append(fresh[:tested])
             train.append(fresh[tested:])
         sides = (torch.cat(side).to(device).chunk(2, -1) for side in (train, test))

@@ -25,8 +25,6 @@ FORMAT, PREVIOUS = "lengthwise-checkpoint-1", "previous.json"
 Place = tuple[int, bool]
 """The step from which a run goes on, and whether its last evaluation is recorded."""
 
-START: Place = (0, False)
-
 Content = TypeVar("Content", bound=BaseModel)
 
 
@@ -55,10 +53,6 @@ class CheckpointState(BaseModel):
     dead: tuple[str, ...] = ()
     """Members of its stack whose loss was no longer finite by then: they have no checkpoint of this step."""
 
-    @property
-    def place(self) -> Place:
-        return self.step, self.finished
-
 
 class Previous(BaseModel):
     """The checkpoint before, while a stack writes a new one."""
@@ -70,10 +64,6 @@ class Previous(BaseModel):
     state: CheckpointState | None
     """None where the new checkpoint is the first."""
 
-    @property
-    def place(self) -> Place:
-        return START if self.state is None else self.state.place
-
 
 def save_checkpoint(
     folder: Path, tensors: dict[str, Tensor], *, step: int, finished: bool, stack: Sequence[str] = (), **facts: Any
@@ -83,8 +73,7 @@ def save_checkpoint(
     `facts` are the fields of `CheckpointState` that are not about the tensors.
     """
     if stack:
-        before = load_state(folder) if has_checkpoint(folder) else None
-        write_json(folder / PREVIOUS, Previous(stack=tuple(stack), state=before).model_dump())
+        write_json(folder / PREVIOUS, Previous(stack=tuple(stack), state=load_state(folder)).model_dump())
     # A run stopped in its last step saves that step twice, before and after its last evaluation.
     name = f"step-{step:09d}{'-done' if finished else ''}.safetensors"
     whole = {key: tensor.detach().to("cpu", copy=True).contiguous() for key, tensor in tensors.items()}
@@ -100,8 +89,8 @@ def drop_previous(folder: Path) -> None:
     """Keep the newest checkpoint alone."""
     (folder / PREVIOUS).unlink(missing_ok=True)
     fault_point(f"after-removal-{PREVIOUS}")
-    if has_checkpoint(folder):
-        remove_leftovers(folder, load_state(folder))
+    if state := load_state(folder):
+        remove_leftovers(folder, state)
 
 
 def agree(folders: Sequence[Path]) -> None:
@@ -110,31 +99,23 @@ def agree(folders: Sequence[Path]) -> None:
     A member that has a new one goes back if another of its stack still stands at the one before. Decided anew
     after a crash on the way, it is decided alike.
     """
-    places = {folder.parent.name: place(folder) for folder in folders}
+    places = {folder.parent.name: place(load_state(folder)) for folder in folders}
     for folder in folders:
         if not (folder / PREVIOUS).exists():
             continue
         previous = _load(Previous, folder / PREVIOUS)
         others = [places[name] for name in previous.stack if name in places and name != folder.parent.name]
-        if previous.place in others:
-            _go_back(folder, previous)
+        if place(previous.state) in others:  # then go back
+            if previous.state is None:
+                (folder / "state.json").unlink(missing_ok=True)
+            else:
+                write_json(folder / "state.json", previous.state.model_dump())
         drop_previous(folder)
 
 
-def _go_back(folder: Path, previous: Previous) -> None:
-    if previous.state is None:
-        (folder / "state.json").unlink(missing_ok=True)
-    else:
-        write_json(folder / "state.json", previous.state.model_dump())
-
-
-def place(folder: Path) -> Place:
-    return load_state(folder).place if has_checkpoint(folder) else START
-
-
-def dead_members(folder: Path) -> tuple[str, ...]:
-    """The runs of its stack that had died by the last checkpoint."""
-    return load_state(folder).dead if has_checkpoint(folder) else ()
+def place(state: CheckpointState | None) -> Place:
+    """Where a run with this checkpoint goes on."""
+    return (0, False) if state is None else (state.step, state.finished)
 
 
 def remove_leftovers(folder: Path, state: CheckpointState) -> None:
@@ -152,11 +133,10 @@ def _write_tensors(tensors: dict[str, Tensor], path: Path) -> None:
         raise OSError(f"{error}") from error
 
 
-def has_checkpoint(folder: Path) -> bool:
-    return (folder / "state.json").exists()
-
-
-def load_state(folder: Path) -> CheckpointState:
+def load_state(folder: Path) -> CheckpointState | None:
+    """The last checkpoint; None without one."""
+    if not (folder / "state.json").exists():
+        return None
     state = _load(CheckpointState, folder / "state.json")
     if state.format != FORMAT:
         raise InputError(f"{folder / 'state.json'} has the unknown format {state.format!r} (not {FORMAT!r})")

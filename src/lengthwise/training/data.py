@@ -6,7 +6,7 @@ so a run resumes by its step number alone. A row is a problem, or K problems whe
 Shapes: M members, B rows, K problems of a row, T tokens.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -16,8 +16,8 @@ from lengthwise.arithmetic import Task
 from lengthwise.errors import InputError
 from lengthwise.model.positions.encoding import Encoding, has_position, number_tokens
 from lengthwise.tokens.config import DataConfig
-from lengthwise.tokens.counter import Draws, below, derive
 from lengthwise.tokens.digits import Answers
+from lengthwise.tokens.hashing import Draws, below, member_keys
 from lengthwise.tokens.layouts.layout import Layout, Tokens
 from lengthwise.tokens.layouts.natural_length import squeezed
 from lengthwise.tokens.sampling import FixedSet, Sampler, Stream
@@ -27,8 +27,6 @@ ROW_PROBLEMS = 4
 
 TURNS = 3
 """The problem of a row that stands as in evaluation is the first, the second or the third of it."""
-
-Pairs = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 
 class Batch(NamedTuple):
@@ -70,12 +68,19 @@ class TrainingData:
         self.offsets = self.circle or offsets
         self.own_range = config.own_offset_range and offsets > 1
         self.tail = self.length - int(shortest_problem(layout).prompt_length)
-        self.pairs = _pairs(members, layout.operand_width, config, device)
+        width, mode = layout.operand_width, config.sampling
+        self.sets: list[FixedSet] = []
+        """The fixed set of problems that each member draws from; none where every problem is new."""
+        if config.samples is not None:
+            self.sets = [FixedSet(m, config.samples, width, mode=mode, device=device) for m in members]
+            self.pairs = self._from_sets
+        else:
+            sparse = config.sparse_digits
+            self.pairs = Sampler(members, width, mode=mode, sparse=sparse, side="train", device=device)
         self.answers = Answers(tasks, layout.answer_width)
         self.within_batch = torch.arange(batch, device=device)
         self.within_row = torch.arange(self.per_row, device=device)
-        keys = [derive(m.seed, "offset") for m in members]
-        self.offset_keys = torch.tensor(keys, device=device).reshape(-1, 1)
+        self.offset_keys = member_keys([m.seed for m in members], "offset", device)
 
     def __call__(self, first: int | Tensor) -> Batch:
         rows = self.within_batch + first
@@ -90,6 +95,11 @@ class TrainingData:
         positions = number_tokens(self.encoding, tokens.significance, tokens.number, offset)
         return Batch(tokens.ids, self._around(positions), tokens.answer, problem, self.tail)
 
+    def _from_sets(self, indices: Tensor) -> tuple[Tensor, Tensor]:
+        """Operands [M, B, W] of the problems of given indices [B]."""
+        a, b = zip(*(fixed.batch(indices) for fixed in self.sets), strict=True)
+        return torch.stack(a), torch.stack(b)
+
     def _offset(self, rows: Tensor, problems: Tensor, problem: Tensor | None, tokens: Tokens) -> Tensor:
         """Of each row [M, B, 1], or, where every problem has its own, of each token [M, B, T].
 
@@ -99,8 +109,10 @@ class TrainingData:
         would be learned apart from all others.
         """
         if not self.circle or problem is None:
-            return self._drawn(rows, self._own_offsets(tokens) if self.own_range else self.offsets).unsqueeze(-1)
-        own = self._drawn(problems, self.offsets).unflatten(1, (-1, self.per_row)).gather(-1, problem)
+            offsets = self._own_offsets(tokens) if self.own_range else self.offsets
+            return below(Draws(self.offset_keys, rows)(0), offsets).unsqueeze(-1)
+        of_problems = below(Draws(self.offset_keys, problems)(0), self.offsets)
+        own = of_problems.unflatten(1, (-1, self.per_row)).gather(-1, problem)
         as_tested = problem == (rows % TURNS).unsqueeze(-1)
         return torch.where(as_tested, 0, own) if self.encoding.shift_invariant else own
 
@@ -114,11 +126,6 @@ class TrainingData:
         """With how many offsets each problem fits the table: [M, B]."""
         assert self.encoding.rows is not None, "an offset is one of a table"
         return self.encoding.rows - number_tokens(self.encoding, tokens.significance, tokens.number).amax(-1)
-
-    def _drawn(self, indices: Tensor, offsets: int | Tensor) -> Tensor:
-        """An offset below `offsets` for each of [B] indices, for every member: [M, B]."""
-        draws = Draws(self.offset_keys, indices.expand(len(self.offset_keys), -1))
-        return below(draws(0), offsets)
 
 
 def concatenated(tokens: Tokens, count: int, length: int, line_break: int) -> Tokens:
@@ -155,18 +162,3 @@ def problems_per_row(layout: Layout, config: DataConfig) -> int:
         return 1
     shortest = shortest_problem(layout)
     return -(-row_length(layout, config) // int(shortest.prompt_length + shortest.answer.sum()))
-
-
-def _pairs(members: Sequence[Stream], width: int, config: DataConfig, device: torch.device) -> Pairs:
-    """Operands [M, B, W] of the problems of given indices [B]."""
-    if config.samples is None:
-        return Sampler(
-            members, width, mode=config.sampling, sparse=config.sparse_digits, side="train", device=device
-        )
-    sets = [FixedSet(m, config.samples, width, mode=config.sampling, device=device) for m in members]
-
-    def drawn(indices: Tensor) -> tuple[Tensor, Tensor]:
-        a, b = zip(*(fixed.batch(indices) for fixed in sets), strict=True)
-        return torch.stack(a), torch.stack(b)
-
-    return drawn

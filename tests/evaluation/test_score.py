@@ -15,7 +15,7 @@ from lengthwise.model.positions import find_encoding
 from lengthwise.runs.build import build, training_steps
 from lengthwise.runs.evaluate import Assessment, domain_rows
 from lengthwise.theory.hypotheses import TRUTH, Hypothesis
-from lengthwise.tokens.config import DataConfig
+from lengthwise.tokens import DataConfig
 from lengthwise.tokens.digits import from_ints
 from lengthwise.tokens.layouts import LAYOUTS, build_layout
 

@@ -8,7 +8,7 @@ from lengthwise.evaluation.measure import row_makers
 from lengthwise.evaluation.problems import Drawing, Member, Problems
 from lengthwise.evaluation.problems import test_problems as problems_of
 from lengthwise.evaluation.seen import chance_seen, seen_share
-from lengthwise.tokens.config import DataConfig
+from lengthwise.tokens import DataConfig
 from lengthwise.tokens.digits import from_ints, resize, to_ints
 from lengthwise.tokens.sampling import FixedSet, Sampler, Stream, enumerate_pairs
 

@@ -8,6 +8,7 @@ from fakes import PerfectModel, TheoryModel, longest_chain, tiny_config
 
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
+from lengthwise.evaluation import EvaluationConfig
 from lengthwise.evaluation.problems import Drawing
 from lengthwise.evaluation.strata import (
     PAIR_LENGTHS,
@@ -23,7 +24,6 @@ from lengthwise.evaluation.strata import (
     zeros,
 )
 from lengthwise.runs.build import build
-from lengthwise.runs.config import EvaluationConfig
 from lengthwise.runs.evaluate import Assessment, domain_rows
 from lengthwise.theory.columns import chain_counts
 from lengthwise.theory.hypotheses import Hypothesis

@@ -13,8 +13,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from lengthwise.arithmetic import Domain, Part, digit_count
 from lengthwise.errors import InputError
+from lengthwise.tokens import SparseDigits
 from lengthwise.tokens.chains import longest_chain
-from lengthwise.tokens.config import SparseDigits
 from lengthwise.tokens.digits import from_ints, to_ints
 from lengthwise.tokens.hashing import (
     FRACTION_END,

@@ -6,7 +6,7 @@ import torch
 
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.gpt import GPT
-from lengthwise.training.config import TrainingConfig
+from lengthwise.training import TrainingConfig
 from lengthwise.training.optimizer import Optimizer, learning_rate_factor, newton_schulz
 
 STEPS = 5

@@ -21,7 +21,7 @@ from lengthwise.errors import InputError
 from lengthwise.model.positions.encoding import Encoding, number_tokens
 from lengthwise.records.files import read_file
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.tokens.config import DataConfig
+from lengthwise.tokens import DataConfig
 from lengthwise.tokens.digits import Answers, fold, from_pairs, leading, modulo, resize, truncate, windowed_add
 from lengthwise.tokens.hashing import WHOLE_LIMIT, Draws, member_keys
 from lengthwise.tokens.layouts.layout import Layout, Tokens

@@ -12,8 +12,8 @@ from torch import Tensor
 from lengthwise.arithmetic import Part
 from lengthwise.evaluation.problems import Member, Problems
 from lengthwise.theory.columns import chain_counts
+from lengthwise.tokens import DataConfig
 from lengthwise.tokens.chains import longest_chain
-from lengthwise.tokens.config import DataConfig
 from lengthwise.tokens.hashing import into_test, is_reserved, low_digits, reserves
 from lengthwise.tokens.sampling import enumerate_pairs, part_shares
 

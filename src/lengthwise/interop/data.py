@@ -25,7 +25,7 @@ from lengthwise.arithmetic import Domain, Task, in_base
 from lengthwise.config import Config, Count
 from lengthwise.records.files import fill_output, replace_file
 from lengthwise.report.words import domain_words, task_words
-from lengthwise.tokens.config import Sampling, check_sampling
+from lengthwise.tokens import Sampling, check_sampling
 from lengthwise.tokens.digits import Answers, to_ints
 from lengthwise.tokens.hashing import reserves
 from lengthwise.tokens.layouts import Layout, build_layout

@@ -42,7 +42,7 @@ from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Embedding, Initializer, Linear, Noise, drop, freeze
 from lengthwise.model.positions.encoding import Encoding, has_position
 from lengthwise.model.positions.learned import TableEncoding, Waves
-from lengthwise.model.positions.sinusoidal import turn
+from lengthwise.model.positions.rotary import turn
 
 MAX_ATTENTION_WEIGHTS = 1 << 25
 """Attention weights in memory at a time, where no gradient is needed."""

@@ -9,20 +9,19 @@ import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import tyro
 from pydantic import Field, model_validator
 
-from lengthwise.arithmetic import Task
-from lengthwise.config import Config, Count
+from lengthwise.config import Config
 from lengthwise.errors import InputError
+from lengthwise.evaluation import EvaluationConfig
 from lengthwise.model.config import ModelConfig
 from lengthwise.records.spec import RunSpec
 from lengthwise.theory.encodings import check_layout, encoding_facts, layout_facts
-from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.tokens.config import DataConfig, check_sampling
-from lengthwise.training.config import TrainingConfig
+from lengthwise.tokens import DataConfig, check_sampling
+from lengthwise.training import TrainingConfig
 
 DEFAULT_TEST = "(default: lengths from 1 to 5 digits above training)"
 DEFAULT_LAYOUT = "(default: the encoding's usual one)"
@@ -42,74 +41,6 @@ EARLIER_DEFAULTS: dict[str, dict[str, Any]] = {
     },
 }
 """Defaults of version 0.1 that have changed since: a stored config without such a key still means this value."""
-
-
-SetName = Literal["lopsided", "carry", "alternating", "repeated", "zeros", "sparse"]
-
-
-class EvaluationConfig(Config):
-    problems: Count = 10_000
-    """Number of problems per test domain; domains of up to 10,000 pairs are tested completely."""
-
-    interim_problems: Count = 1_000
-    """Number of problems per test domain in evaluations during training, and per digit for `dynamics` and
-    `dependence`."""
-
-    details: bool = True
-    # The command line has --evaluation.no-details, which this text describes.
-    """After training, measure only exact match and loss, as during training: not the accuracy of each digit, the
-    probability of whole answers, and the probability of digits that training never showed."""
-
-    digits: bool = False
-    """Measure the accuracy of each digit at every evaluation, not only at the last."""
-
-    dynamics: bool = False
-    """Measure at every evaluation how well its own column and the carry from the column below explain each answer
-    digit (R2 of a decision tree)."""
-
-    dependence: bool = False
-    """After training, measure how often replacing an operand digit changes each answer digit."""
-
-    chains: bool = False
-    """After training, measure exact match by the length of the longest carry chain, on equally many problems for
-    each (add without modulus)."""
-
-    pairs: Count | None = None
-    """Number of problems for each pair of operand lengths, after training; above 30 digits, for a selection of
-    lengths."""
-
-    sets: tuple[SetName, ...] = ()
-    """Special problems of every tested length, after training. lopsided: one operand is short; carry: a carry goes
-    through the whole number; alternating: every other digit carries; repeated: operands repeat one digit; zeros: a
-    run of zeros; sparse: mostly zeros (add without modulus)."""
-
-    changed_digits: Count | None = None
-    """Number of problems per test domain in which one answer digit is replaced, after training, to see whether the
-    next digit follows it or the operands (add without modulus, answers with the lowest digit first)."""
-
-    decoded: Count | None = None
-    """Number of problems per test domain to decode token by token as well, after training."""
-
-    anatomy: Count | None = None
-    """Number of problems per test domain to analyse internally after training: the position of the first wrong
-    digit, the margin of right digits, and where attention goes (evaluation/anatomy.py)."""
-
-    hypotheses: tuple[str, ...] = ()
-    """Further functions to compare answers with on every test domain, after training: truncated:3, windowed:4,
-    leading:2, folded:2 (theory/hypotheses.py). With `chains`, also by longest carry chain."""
-
-    @property
-    def leaves_domains(self) -> bool:
-        """Whether some measurements use problems outside the run's domains."""
-        return self.dynamics or self.dependence or self.pairs is not None or bool(self.sets)
-
-    def check(self, task: Task) -> None:
-        """Raise an InputError where an option is not defined for the task."""
-        for name in self.hypotheses:
-            Hypothesis.parse(name).check(task)
-        for name in ("chains", "sets", "changed_digits"):
-            if getattr(self, name) and not task.plain_sum:
-                raise InputError(f"evaluation.{name} requires add without a modulus, not {task}")
 
 
 class RunConfig(Config):

@@ -33,8 +33,8 @@ from torch import Tensor
 
 from lengthwise.arithmetic import Domain, Part
 from lengthwise.errors import InputError
+from lengthwise.tokens import SparseDigits
 from lengthwise.tokens.chains import Chains, padded_rows
-from lengthwise.tokens.config import SparseDigits
 from lengthwise.tokens.digits import resize, split
 from lengthwise.tokens.hashing import (
     DRAWS_PER_PROBLEM,

@@ -15,7 +15,7 @@ from torch import Tensor
 from lengthwise.arithmetic import Task
 from lengthwise.errors import InputError
 from lengthwise.model.positions.encoding import Encoding, has_position, number_tokens
-from lengthwise.tokens.config import DataConfig
+from lengthwise.tokens import DataConfig
 from lengthwise.tokens.digits import Answers
 from lengthwise.tokens.hashing import Draws, below, member_keys
 from lengthwise.tokens.layouts.layout import Layout, Tokens

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from lengthwise.errors import InputError
 from lengthwise.model.layers import Linear
-from lengthwise.training.config import TrainingConfig
+from lengthwise.training import TrainingConfig
 
 EPSILON = 1e-8
 NEWTON_SCHULZ_STEPS = 5

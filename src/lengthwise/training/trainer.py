@@ -22,7 +22,7 @@ from torch.nn import functional
 from lengthwise.errors import InputError
 from lengthwise.model.gpt import GPT
 from lengthwise.model.layers import Noise
-from lengthwise.training.config import TrainingConfig
+from lengthwise.training import TrainingConfig
 from lengthwise.training.data import Batch, TrainingData
 from lengthwise.training.optimizer import Optimizer, learning_rate_factor
 

@@ -1,4 +1,4 @@
-"""Positional encodings, and the table that names them.
+"""Positional encodings: one per file, and the table that names them.
 
 A new encoding is a final subclass of `Encoding` and a line here; one from outside the package registers
 itself with `ENCODINGS["mine"] = Mine`. Those numbered by index have a randomized form: `randomized:rotary`.
@@ -6,14 +6,17 @@ itself with `ENCODINGS["mine"] = Mine`. Those numbered by index have a randomize
 
 from lengthwise.errors import InputError
 from lengthwise.model.config import ModelConfig
+from lengthwise.model.positions.abacus import Abacus
 from lengthwise.model.positions.alibi import Alibi
-from lengthwise.model.positions.encoding import Encoding, IndexEncoding, NoPositions
+from lengthwise.model.positions.coupled import Coupled
+from lengthwise.model.positions.encoding import Encoding, IndexEncoding
 from lengthwise.model.positions.fire import Fire
 from lengthwise.model.positions.learned import Learned, TableEncoding
+from lengthwise.model.positions.none import NoPositions
 from lengthwise.model.positions.randomized import PREFIX, randomized
+from lengthwise.model.positions.rotary import Rotary
 from lengthwise.model.positions.shaw import Shaw
-from lengthwise.model.positions.significance import Abacus, Coupled
-from lengthwise.model.positions.sinusoidal import Rotary, Sinusoidal
+from lengthwise.model.positions.sinusoidal import Sinusoidal
 from lengthwise.model.positions.t5 import T5
 from lengthwise.registry import Registry
 

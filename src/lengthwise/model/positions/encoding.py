@@ -1,6 +1,6 @@
 """What a positional encoding is: a way to number tokens, and what the network makes of the numbers.
 
-An encoding is a final class, named in the table of `lengthwise.model.positions`. Its methods
+An encoding is one final class in one file, named in the table of `lengthwise.model.positions`. Its methods
 fall into two halves. Four number tokens:
 
     needs(length, digits)    how many positions sequences of that size take up
@@ -139,25 +139,6 @@ class AddedEncoding(Encoding):
     @final
     def attend(self, q: Tensor, k: Tensor, relation: Relation) -> tuple[Tensor, Tensor, None]:
         return q, k, None
-
-
-@final
-class NoPositions(AddedEncoding):
-    """`12+3=51` is numbered 0 0 0 0 0 0 0. What order a model knows, the causal mask tells it."""
-
-    @staticmethod
-    def needs(length: int, digits: int) -> int:
-        return 1
-
-    @staticmethod
-    def offsets(rows: int, needed: int) -> int:
-        return 1
-
-    def locate(self, index: Tensor, significance: Tensor, number: Tensor, offset: Tensor) -> Tensor:
-        return torch.zeros_like(index)
-
-    def embed(self, positions: Tensor) -> None:
-        return None
 
 
 class BiasEncoding(Encoding):

@@ -20,7 +20,7 @@ from torch.nn import functional
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.layers import Embedding, Initializer
 from lengthwise.model.positions.encoding import Encoding, IndexEncoding, Relation
-from lengthwise.model.positions.sinusoidal import turn
+from lengthwise.model.positions.rotary import turn
 
 
 class TableEncoding(Encoding):

@@ -29,6 +29,7 @@ test: setup
 
 test-slow: setup
 	scripts/install_chromium.sh
+	scripts/install_triton.sh $(BIN)/python
 	$(BIN)/pytest -m slow --numprocesses auto --quiet
 
 gpu-test: setup

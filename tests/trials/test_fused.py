@@ -17,7 +17,8 @@ from lengthwise.runs.build import build, training_steps
 from lengthwise.training.trainer import answer_losses
 
 if find_spec("triton") is None:
-    pytest.skip("needs triton, which torch brings along where there is a GPU", allow_module_level=True)
+    pytest.skip("needs triton, which `make test-slow` installs", allow_module_level=True)
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 if not torch.cuda.is_available():

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
     from lengthwise.runs.build import Module
     from lengthwise.runs.evaluate import Evaluation
-    from lengthwise.runs.load import Answer
-    from lengthwise.runs.load import Run as LoadedRun
+    from lengthwise.runs.load import Answer, LoadedRun
 
 PathLike = str | os.PathLike[str]
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import lengthwise
-from lengthwise.errors import InputError, one_line, shortened
+from lengthwise.errors import InputError, one_line, shortened, unknown
 
 VERBS = {
     "predict": "predict which function a model will compute, and its exact accuracy",
@@ -119,7 +119,7 @@ def _parse(verb: str, options: Sequence[str]) -> Any:
 def _command(verb: str) -> Any:
     """The class of a verb, whose fields are its options."""
     if verb not in VERBS:
-        raise InputError(f"unknown verb {verb!r} (choose from {', '.join(VERBS)})")
+        raise unknown("verb", verb, VERBS)
     home = importlib.import_module(f"lengthwise.commands.{HOMES.get(verb, verb)}")
     return getattr(home, verb.capitalize())
 
@@ -128,7 +128,7 @@ def _print_completion(options: Sequence[str]) -> None:
     import tyro
 
     if len(options) != 1 or options[0] not in SHELLS:
-        raise InputError(f"unknown shell {' '.join(options)!r} (choose from {', '.join(SHELLS)})")
+        raise unknown("shell", " ".join(options), SHELLS)
     commands = {verb: _command(verb) for verb in VERBS}
     arguments = ["--tyro-write-completion", *options, "-"]
     markers = (tyro.conf.FlagCreatePairsOff,)

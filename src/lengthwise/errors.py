@@ -1,6 +1,7 @@
 """The exception meant for users: one line that names the bad value and what is accepted."""
 
 import re
+from collections.abc import Iterable
 
 LONGEST_WORD, LONGEST_LINE = 300, 2_000
 
@@ -10,6 +11,15 @@ class InputError(ValueError):
 
     def __init__(self, message: str) -> None:
         super().__init__(one_line(message))
+
+
+def unknown(what: str, value: object, choices: Iterable[str]) -> InputError:
+    """The error about a name that is none of the choices.
+
+    >>> unknown("size", "big", ["nano", "micro"])
+    InputError("unknown size 'big' (choose from nano, micro)")
+    """
+    return InputError(f"unknown {what} {value!r} (choose from {', '.join(choices)})")
 
 
 def one_line(message: str) -> str:

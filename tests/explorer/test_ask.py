@@ -8,7 +8,7 @@ from fakes import TheoryModel, tiny_config
 from lengthwise.explorer.ask import dependence, read_operands, write_answer
 from lengthwise.records.folder import RunFolder
 from lengthwise.runs.build import build
-from lengthwise.runs.load import Run
+from lengthwise.runs.load import LoadedRun
 from lengthwise.theory.hypotheses import Hypothesis
 
 LAYOUTS = [
@@ -23,21 +23,21 @@ LAYOUTS = [
 PAIRS = [(0, 0), (5, 26), (12, 1)]
 
 
-def untrained(layout: str, encoding: str, seed: int = 7, **changes) -> Run:
+def untrained(layout: str, encoding: str, seed: int = 7, **changes) -> LoadedRun:
     config = tiny_config(layout=layout, encoding=encoding, **changes)
     stack = build([config], torch.device("cpu"))
     with torch.no_grad():
         for parameter in stack.model.parameters():
             parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(seed)), alpha=0.3)
     stack.model.eval()
-    return Run(RunFolder("nowhere"), config, stack, 0)
+    return LoadedRun(RunFolder("nowhere"), config, stack, 0)
 
 
-def theorist(layout: str, encoding: str, hypothesis: str) -> Run:
+def theorist(layout: str, encoding: str, hypothesis: str) -> LoadedRun:
     """A run whose model computes a hypothesis without having learned it."""
     run = untrained(layout, encoding)
     model = TheoryModel(run.stack.layout, [run.config.spec.task], [Hypothesis.parse(hypothesis)])
-    return Run(run.folder, run.config, replace(run.stack, model=model), 0)
+    return LoadedRun(run.folder, run.config, replace(run.stack, model=model), 0)
 
 
 @pytest.mark.parametrize("pair", PAIRS)

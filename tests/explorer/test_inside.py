@@ -17,10 +17,10 @@ from lengthwise.explorer.ask import (
     visible_weights,
     write_answer,
 )
-from lengthwise.runs.load import Run
+from lengthwise.runs.load import LoadedRun
 
 
-def by_place() -> Run:
+def by_place() -> LoadedRun:
     """A run whose model can look at nothing."""
     return untrained("level", "coupled", model={"position_waves": True, "place_attention": True})
 

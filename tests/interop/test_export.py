@@ -11,7 +11,7 @@ from lengthwise.evaluation.decode import decode
 from lengthwise.records.folder import RunFolder
 from lengthwise.runs.build import build
 from lengthwise.runs.evaluate import few_rows
-from lengthwise.runs.load import Run, load
+from lengthwise.runs.load import LoadedRun, load
 
 transformers = pytest.importorskip("transformers")
 
@@ -20,7 +20,7 @@ from lengthwise.interop import huggingface  # noqa: E402
 CPU = torch.device("cpu")
 
 
-def fresh(folder="fresh", **changes) -> Run:
+def fresh(folder="fresh", **changes) -> LoadedRun:
     """A run with random weights, all away from their start: biases are not 0, norms not 1."""
     stack = build([tiny_config(**changes)], CPU)
     generator = torch.Generator().manual_seed(1)
@@ -28,7 +28,7 @@ def fresh(folder="fresh", **changes) -> Run:
         for parameter in stack.model.parameters():
             parameter.add_(0.3 * torch.randn(parameter.shape, generator=generator))
     stack.model.eval()
-    return Run(RunFolder(folder), stack.config, stack, 0)
+    return LoadedRun(RunFolder(folder), stack.config, stack, 0)
 
 
 PLAIN = {

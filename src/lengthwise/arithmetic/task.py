@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from lengthwise.errors import InputError
+from lengthwise.errors import InputError, unknown
 from lengthwise.registry import Registry
 
 MIN_BASE, MAX_BASE = 2, 36
@@ -100,7 +100,7 @@ class Task:
 
     def __post_init__(self) -> None:
         if self.operation not in OPERATIONS:
-            raise InputError(f"unknown operation {self.operation!r} (choose from {', '.join(OPERATIONS)})")
+            raise unknown("operation", self.operation, OPERATIONS)
         if self.modulus is not None and self.modulus < 1:
             raise InputError(f"modulus {self.modulus} is too small (1 or more)")
         check_base(self.base)

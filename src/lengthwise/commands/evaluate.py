@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lengthwise.records.schema import Record
     from lengthwise.runs.config import RunConfig
     from lengthwise.runs.evaluate import Evaluation
-    from lengthwise.runs.load import Answer, Run
+    from lengthwise.runs.load import Answer, LoadedRun
 
 TEXT_PROBLEMS = 1_000
 DEFAULT_PROBLEMS = f"(default: as many as after training; {TEXT_PROBLEMS:,} for text models)"
@@ -130,7 +130,7 @@ class Evaluate(Verbosity):
         title = str(self.run_folder or asked.hf)
         return show(found, Console(highlight=False), title=title, task=config.spec.task, details=self.details)
 
-    def _run(self) -> "Run | None":
+    def _run(self) -> "LoadedRun | None":
         """The run to measure; None for a Hugging Face model that is asked in text. An exported folder is its run,
         unless a task or a template is given."""
         if self.run_folder is not None:
@@ -143,7 +143,7 @@ class Evaluate(Verbosity):
         in_text = self.asked.task is not None or self.asked.template is not None
         return None if in_text else exported_run(self.asked.hf, self.device)
 
-    def _measured(self, run: "Run", watch: Watch) -> "Evaluation":
+    def _measured(self, run: "LoadedRun", watch: Watch) -> "Evaluation":
         from lengthwise.runs.evaluate import evaluate
 
         names = ("pairs", "dependence", "functions", "show_errors", "problems", "seed")

@@ -90,7 +90,7 @@ def _drawn(part: Part, data: DataConfig, shares: Tensor, a: Tensor, b: Tensor) -
         return chance
     if data.sampling == "chains":
         return chance + _drawn_by_chain(part, a, b)
-    for case in _cases(part, data.sampling, data.sparse_leads):
+    for case in _length_choices(part, data.sampling, data.sparse_leads):
         of_a, of_b = (_number_chance(case, o, digits, part.base, shares) for o, digits in enumerate((a, b)))
         chance += case.probability * of_a * of_b
     return chance
@@ -103,7 +103,7 @@ def _drawn_by_chain(part: Part, a: Tensor, b: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Case:
+class LengthChoice:
     """One choice of lengths and top digits by the sampler; all digits are then independent."""
 
     probability: float
@@ -114,31 +114,31 @@ class Case:
     """Whether the curriculum may set the top digit to zero."""
 
 
-def _cases(part: Part, mode: str, sparse_leads: bool) -> Iterator[Case]:
+def _length_choices(part: Part, mode: str, sparse_leads: bool) -> Iterator[LengthChoice]:
     base, n = part.base, part.length
     low_a, low_b = part.lowest_leads
     if not part.skips_zero_lead:
         may_be_zero = (sparse_leads and low_a == 0, sparse_leads and low_b == 0)
-        yield Case(1.0, part.lengths, (range(low_a, base), range(low_b, base)), may_be_zero)
+        yield LengthChoice(1.0, part.lengths, (range(low_a, base), range(low_b, base)), may_be_zero)
         return
     some, zero = range(1, base), range(1)
     if mode == "balanced":
         for lengths in [(k, n) for k in range(1, n)] + [(n, k) for k in range(1, n)]:
             leads = tuple(range(int(length > 1), base) for length in lengths)
             shorter = tuple(length < n for length in lengths)
-            yield Case(1 / (2 * n - 1), lengths, (leads[0], leads[1]), (shorter[0], shorter[1]))
+            yield LengthChoice(1 / (2 * n - 1), lengths, (leads[0], leads[1]), (shorter[0], shorter[1]))
         both, one = 1 / (2 * n - 1), 0.0
     elif mode == "paper":
         both, one = (base - 1) / base, 1 / (2 * base)
     else:
         both, one = (base - 1) ** 2 / (base**2 - 1), (base - 1) / (base**2 - 1)
-    yield Case(both / 2, (n, n), (some, some), (sparse_leads, False))
-    yield Case(both / 2, (n, n), (some, some), (False, sparse_leads))
-    yield Case(one, (n, n), (some, zero), (False, sparse_leads))
-    yield Case(one, (n, n), (zero, some), (sparse_leads, False))
+    yield LengthChoice(both / 2, (n, n), (some, some), (sparse_leads, False))
+    yield LengthChoice(both / 2, (n, n), (some, some), (False, sparse_leads))
+    yield LengthChoice(one, (n, n), (some, zero), (False, sparse_leads))
+    yield LengthChoice(one, (n, n), (zero, some), (sparse_leads, False))
 
 
-def _number_chance(case: Case, operand: int, digits: Tensor, base: int, shares: Tensor) -> Tensor:
+def _number_chance(case: LengthChoice, operand: int, digits: Tensor, base: int, shares: Tensor) -> Tensor:
     """The probability that an operand has these digits [N, W]: [P, N]."""
     length, leads = case.lengths[operand], case.leads[operand]
     below, top = digits[:, : length - 1], digits[:, length - 1]

@@ -30,7 +30,7 @@ from lengthwise.explorer import (
 )
 from lengthwise.model.attention import AttentionHeads
 from lengthwise.report.words import unlike_training
-from lengthwise.runs.load import Run
+from lengthwise.runs.load import LoadedRun
 from lengthwise.tokens.digits import from_ints
 from lengthwise.tokens.layouts.layout import A, B, C
 
@@ -54,7 +54,7 @@ replacements of each."""
 class AskedProblem:
     """A problem as a model reads it, and the positions of its answer's tokens."""
 
-    run: Run
+    run: LoadedRun
     pair: tuple[int, int]
     reading: Reading
     digit_numbers: list[int]
@@ -72,12 +72,12 @@ class AskedProblem:
         return ids, self.reading.positions_of(ids)
 
 
-def read_problem(run: Run, a: str, b: str) -> AskedProblem:
+def read_problem(run: LoadedRun, a: str, b: str) -> AskedProblem:
     base, width = run.config.base, run.stack.layout.operand_width
     return read_operands(run, read_number(a, base, width, "a"), read_number(b, base, width, "b"))
 
 
-def read_operands(run: Run, a: int, b: int) -> AskedProblem:
+def read_operands(run: LoadedRun, a: int, b: int) -> AskedProblem:
     layout, base = run.stack.layout, run.config.base
     pair = tuple(from_ints([number], layout.operand_width, base)[None] for number in (a, b))
     reading = prepare(run.stack, (pair[0], pair[1]))
@@ -274,7 +274,7 @@ def _variants(problem: AskedProblem, name: str, place: int, most: int) -> list[t
     return [(other, b) if name == "a" else (a, other) for other in changed]
 
 
-def _answers(run: Run, pairs: list[tuple[int, int]]) -> Iterator[list[list[int]]]:
+def _answers(run: LoadedRun, pairs: list[tuple[int, int]]) -> Iterator[list[list[int]]]:
     """The model's answers, batch by batch. Answers equal to the truth take one pass."""
     layout, base = run.stack.layout, run.config.base
     # A truth too long for the layout is cut: any guess will do.

@@ -34,7 +34,7 @@ from lengthwise.explorer import (
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from lengthwise.runs.load import Run
+    from lengthwise.runs.load import LoadedRun
 
 T = TypeVar("T")
 
@@ -143,9 +143,9 @@ class Models:
     """The models used last. A checkpoint that has changed is loaded again."""
 
     def __init__(self) -> None:
-        self._loads: dict[tuple[Path, int], asyncio.Future[Run]] = {}
+        self._loads: dict[tuple[Path, int], asyncio.Future[LoadedRun]] = {}
 
-    async def get(self, path: Path) -> "Run":
+    async def get(self, path: Path) -> "LoadedRun":
         key = (path, _version(path))
         load = self._loads.pop(key, None) or asyncio.ensure_future(asyncio.to_thread(_load, path))
         # Move it to the end: the least recently used model is dropped first.
@@ -159,7 +159,7 @@ class Models:
             raise RefusedError(f"cannot load this model: {error}", field="model", status=409) from None
 
 
-def _load(path: Path) -> "Run":
+def _load(path: Path) -> "LoadedRun":
     from lengthwise.explorer.runs import read_config
     from lengthwise.runs.load import load
 

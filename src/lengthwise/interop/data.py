@@ -37,7 +37,7 @@ BLOCK, BLOCK_DIGITS = 1 << 13, 1 << 20
 STREAMS = {"train": "data", "test": "evaluation"}
 
 
-class Row(NamedTuple):
+class WrittenProblem(NamedTuple):
     """A problem: its numbers in their base, and its text as the layout writes it, without [bos] and [eos]."""
 
     a: str
@@ -80,22 +80,22 @@ class DataSet(Config):
     def _layout(self) -> Layout:
         return build_layout(self.layout, self._parts[0], self.width)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[WrittenProblem]:
         return chain.from_iterable(self.blocks())
 
-    def blocks(self) -> Iterator[list[Row]]:
+    def blocks(self) -> Iterator[list[WrittenProblem]]:
         rows = max(min(BLOCK, BLOCK_DIGITS // self.width), 1)
         for start in range(0, self.number, rows):
             yield self._block(torch.arange(start, min(start + rows, self.number)))
 
-    def _block(self, indices: torch.Tensor) -> list[Row]:
+    def _block(self, indices: torch.Tensor) -> list[WrittenProblem]:
         task, layout = self._parts[0], self._layout
         a, b = self._sampler(indices)
         c = Answers([task], layout.answer_width)(a, b)
         numbers = ([in_base(n, self.base) for n in to_ints(digits, self.base)] for digits in (a, b, c))
         texts = [layout.render(ids) for ids in layout.encode(a, b, c).ids[0].tolist()]
         bare = [text.removeprefix("[bos]").removesuffix("[eos]") for text in texts]
-        return [Row(*row) for row in zip(*numbers, bare, strict=True)]
+        return [WrittenProblem(*row) for row in zip(*numbers, bare, strict=True)]
 
     def card(self, form: str) -> str:
         task, domain = self._parts
@@ -155,6 +155,6 @@ def _write_parquet(data: DataSet, file: BinaryIO) -> None:
         for block in data.blocks():
             yield pl.DataFrame(block, schema=schema, orient="row").select(columns or list(schema))
 
-    schema = dict.fromkeys(Row._fields, pl.String)
+    schema = dict.fromkeys(WrittenProblem._fields, pl.String)
     made = {"lengthwise": data.model_dump_json()}
     register_io_source(frames, schema=schema).sink_parquet(file, metadata=made, row_group_size=BLOCK)

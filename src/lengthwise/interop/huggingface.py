@@ -33,7 +33,7 @@ from lengthwise.report.words import domain_words, glossary, glosses, task_words
 from lengthwise.runs.build import Single, Stack, as_gpt, build
 from lengthwise.runs.config import read_config
 from lengthwise.runs.evaluate import few_rows
-from lengthwise.runs.load import Run
+from lengthwise.runs.load import LoadedRun
 from lengthwise.runs.machine import choose_device
 from lengthwise.tokens.digits import from_ints
 from lengthwise.tokens.layouts.layout import Vocabulary
@@ -89,7 +89,7 @@ SPARE_TOKENS = 8
 # --- a run as a folder --------------------------------------------------------------------------------------
 
 
-def export(run: Run, folder: Path) -> str:
+def export(run: LoadedRun, folder: Path) -> str:
     """Write a run as a Hugging Face folder, atomically; returns the name of the architecture."""
     refuse_used_folder(folder)
     model = convert(run.stack)
@@ -303,7 +303,7 @@ def _check_equal(stack: Stack, model: Any) -> None:
 # --- model card ---------------------------------------------------------------------------------------------
 
 
-def model_card(run: Run, architecture: str) -> str:
+def model_card(run: LoadedRun, architecture: str) -> str:
     config, spec, base, width = run.config, run.config.spec, run.config.base, run.stack.layout.operand_width
     a, b = 12 % base**width, 3 % base
     prompt, answer = example(run.stack, a, b)
@@ -339,7 +339,7 @@ def example(stack: Stack, a: int, b: int) -> tuple[str, str]:
     return f"{prompt}=", answer
 
 
-def _measured(run: Run) -> str:
+def _measured(run: LoadedRun) -> str:
     try:
         _, verdicts = RunView.of(run.folder.path).last_whole()
     except InputError:
@@ -355,7 +355,7 @@ def _measured(run: Run) -> str:
 # --- models of folders --------------------------------------------------------------------------------------
 
 
-def exported_run(folder: Path, device: str = "auto") -> Run | None:
+def exported_run(folder: Path, device: str = "auto") -> LoadedRun | None:
     """The run in a folder that `lengthwise export` wrote, with its Hugging Face model; None for other folders."""
     written = read_json(folder / "config.json")
     own = written.get("lengthwise") if isinstance(written, dict) else None
@@ -366,7 +366,7 @@ def exported_run(folder: Path, device: str = "auto") -> Run | None:
     loaded = _load(transformers.AutoModelForCausalLM, folder).to(stack.device)
     loaded.forward = _explained(f"{folder} cannot answer")(loaded.forward)
     model = Single(loaded, attrgetter("logits")).eval()
-    return Run(RunFolder(folder), config, replace(stack, model=as_gpt(model)), own["step"])
+    return LoadedRun(RunFolder(folder), config, replace(stack, model=as_gpt(model)), own["step"])
 
 
 class CausalLM:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, NonNegativeInt, PositiveFloat, model_validator
 
 from lengthwise.config import Config, Count
-from lengthwise.errors import InputError
+from lengthwise.errors import InputError, unknown
 
 SIZES: Mapping[str, Mapping[str, int]] = MappingProxyType(
     {
@@ -168,5 +168,5 @@ class ModelConfig(Config):
 def size_fields(name: str) -> Mapping[str, int]:
     """Layers, heads and width of a size."""
     if name not in SIZES:
-        raise InputError(f"unknown size {name!r} (choose from {', '.join(SIZES)})")
+        raise unknown("size", name, SIZES)
     return SIZES[name]

@@ -19,7 +19,7 @@ from pkgutil import resolve_name
 from typing import Any, TypeVar
 
 from lengthwise.arithmetic import Domain
-from lengthwise.errors import InputError
+from lengthwise.errors import InputError, unknown
 from lengthwise.recipes.configure import PRESETS, Rows, fast, muon
 from lengthwise.recipes.configure import configure as configure
 from lengthwise.recipes.configure import find_preset as preset
@@ -48,7 +48,7 @@ class Setting:
     def __post_init__(self) -> None:
         for kind, value, allowed in (("scale", self.scale, SCALES), ("preset", self.preset, PRESETS)):
             if value not in allowed:
-                raise InputError(f"unknown {kind} {value!r} (choose from {', '.join(allowed)})")
+                raise unknown(kind, value, allowed)
         if self.laptop and self.preset != "fast":
             raise InputError(f"scale 'laptop' requires preset fast, not {self.preset!r}")
 
@@ -401,5 +401,5 @@ def find_recipes(name: str) -> list[Recipe]:
     if name == "all":
         return list(RECIPES.values())
     if name not in RECIPES:
-        raise InputError(f"unknown recipe {name!r} (choose from all, {', '.join(RECIPES)})")
+        raise unknown("recipe", name, ["all", *RECIPES])
     return [RECIPES[name]]

@@ -17,7 +17,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from lengthwise.errors import InputError
+from lengthwise.errors import InputError, unknown
 from lengthwise.model.config import ModelConfig, size_fields
 from lengthwise.records.files import read_file, read_json
 from lengthwise.records.spec import KEYS, SECTIONS
@@ -77,7 +77,7 @@ PRESETS: dict[str, Callable[[str, str], RunConfig]] = {"fast": fast, "paper": pa
 
 def find_preset(name: str, task: str, size: str = "mini") -> RunConfig:
     if name not in PRESETS:
-        raise InputError(f"unknown preset {name!r} (choose from {', '.join(PRESETS)})")
+        raise unknown("preset", name, PRESETS)
     return PRESETS[name](task, size)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 from rich.console import Console
 
-from lengthwise.errors import InputError
+from lengthwise.errors import InputError, unknown
 from lengthwise.records.files import file_lock, read_json, write_json
 from lengthwise.records.folder import RunFolder
 from lengthwise.runs.config import RunConfig
@@ -89,9 +89,9 @@ class ScaleOut:
 
     def _check(self, device: str) -> None:
         if device not in DEVICES:
-            raise InputError(f"unknown device {device!r} (choose from {', '.join(DEVICES)})")
+            raise unknown("device", device, DEVICES)
         if self.on not in ENGINES:
-            raise InputError(f"unknown engine {self.on!r} (choose from {', '.join(ENGINES)})")
+            raise unknown("engine", self.on, ENGINES)
         if device == "cpu" and self.gpus:
             raise InputError("--gpus requires a device other than cpu")
         for name, engine in {"address": "ray", "slurm": "slurm"}.items():

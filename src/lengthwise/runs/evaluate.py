@@ -27,7 +27,7 @@ from lengthwise.records.verdicts import Verdict, counted, verdicts
 from lengthwise.registry import Shown
 from lengthwise.runs.build import Stack
 from lengthwise.runs.config import RunConfig
-from lengthwise.runs.load import Answer, Run, load
+from lengthwise.runs.load import Answer, LoadedRun, load
 from lengthwise.runs.machine import memory_errors_explained
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.theory.hypotheses import Hypothesis
@@ -196,7 +196,7 @@ class Evaluation(Shown):
 
 
 def evaluate(
-    run: Run | os.PathLike[str] | str,
+    run: LoadedRun | os.PathLike[str] | str,
     test: str | None = None,
     *,
     pairs: Path | str | None = None,
@@ -222,7 +222,7 @@ def evaluate(
     if show_errors < 0:
         raise InputError(f"show_errors is {show_errors} (must be 0 or more)")
     with memory_errors_explained(1):
-        run = run if isinstance(run, Run) else load(run, device=device)
+        run = run if isinstance(run, LoadedRun) else load(run, device=device)
         run = _drawn_otherwise(run, problems, seed)
         stack, spec = run.stack, run.config.spec
         domains = _domains(run, test) if pairs is None else []
@@ -242,7 +242,7 @@ def evaluate(
         return Evaluation([*records, *depends], judged, errors, shown, followed)
 
 
-def _drawn_otherwise(run: Run, problems: int | None, seed: int | None) -> Run:
+def _drawn_otherwise(run: LoadedRun, problems: int | None, seed: int | None) -> LoadedRun:
     """The same trained model with another number of problems or seed for evaluation."""
     config = run.config
     if problems is not None:
@@ -276,7 +276,7 @@ def evaluate_text(
     return Evaluation(records, judged, [], functions=find_functions(spec.task, found))
 
 
-def _domains(run: Run, test: str | None) -> Sequence[Domain]:
+def _domains(run: LoadedRun, test: str | None) -> Sequence[Domain]:
     """The domains to test on, checked to fit the model's widths."""
     domains = run.config.spec.tests if test is None else parse_test_domains(test, run.config.base)
     width, longest = run.stack.layout.operand_width, max(domain.length for domain in domains)
@@ -290,7 +290,7 @@ def _domains(run: Run, test: str | None) -> Sequence[Domain]:
     return domains
 
 
-def _given(run: Run, path: Path | str) -> Row:
+def _given(run: LoadedRun, path: Path | str) -> Row:
     width, base = run.stack.layout.operand_width, run.config.base
     problems = given_problems(Path(path), run.config.spec.task, width, run.stack.device)
     run.check_answers(to_pairs(problems.pair, base))
@@ -304,7 +304,7 @@ def _answered(stack: Stack, rows: Sequence[Row]) -> list[Answered]:
     return [Answered(problems, [*map(read, answers)], base) for problems, answers in decoded]
 
 
-def find_errors(run: Run, rows: Sequence[Row], count: int) -> list[Answer]:
+def find_errors(run: LoadedRun, rows: Sequence[Row], count: int) -> list[Answer]:
     """The first `count` wrong answers, by decoding row after row."""
     found, layout = list[Answer](), run.stack.layout
     for row in rows:

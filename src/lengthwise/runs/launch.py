@@ -15,7 +15,7 @@ from threading import Event, current_thread, main_thread
 import torch
 from rich.console import Console
 
-from lengthwise.errors import InputError
+from lengthwise.errors import InputError, unknown
 from lengthwise.evaluation.measure import record_maker
 from lengthwise.model.positions import check_encoding
 from lengthwise.progress import TrainingBar, news_console
@@ -87,7 +87,7 @@ def train_jobs(
     """
     where = choose_device(device)
     if mirror is not None and mirror not in MIRRORS:
-        raise InputError(f"unknown mirror {mirror!r} (choose from {', '.join(MIRRORS)})")
+        raise unknown("mirror", mirror, MIRRORS)
     for job in jobs:
         check_encoding(job.config.model, job.config.encoding)
     own = {} if module is None else {OWN_MODULE: getattr(module, "__name__", type(module).__name__)}

@@ -62,7 +62,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Run:
+class LoadedRun:
     folder: RunFolder
     config: RunConfig
     stack: Stack
@@ -113,7 +113,7 @@ class Run:
         return Answer(a, b, answered, task(a, b), hypothesis, predicted, task)
 
 
-def load(path: os.PathLike[str] | str, *, device: str = "auto", module: Module | None = None) -> Run:
+def load(path: os.PathLike[str] | str, *, device: str = "auto", module: Module | None = None) -> LoadedRun:
     """The model of a run folder, from its last checkpoint, or a shipped one by its name. A run with a custom
     module needs the `module` that built it."""
     found = model_path(Path(path))
@@ -134,7 +134,7 @@ def load(path: os.PathLike[str] | str, *, device: str = "auto", module: Module |
     weights = {k.removeprefix("model/"): v for k, v in tensors.items() if k.startswith("model/")}
     copy_into(dict(stack.model.state_dict()), weights, checkpoint)
     stack.model.eval()
-    return Run(folder, config, stack, state.step)
+    return LoadedRun(folder, config, stack, state.step)
 
 
 OWN_MODULE = "module"

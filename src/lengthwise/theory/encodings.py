@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from lengthwise.arithmetic import Task
-from lengthwise.errors import InputError
+from lengthwise.errors import InputError, unknown
 from lengthwise.registry import Registry
 
 
@@ -90,7 +90,7 @@ def encoding_facts(name: str) -> EncodingFacts:
 
 def layout_facts(name: str) -> LayoutFacts:
     if name not in LAYOUT_FACTS:
-        raise InputError(f"unknown layout {name!r} (choose from {', '.join(LAYOUT_FACTS)})")
+        raise unknown("layout", name, LAYOUT_FACTS)
     return LAYOUT_FACTS[name]
 
 

@@ -32,7 +32,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.arithmetic import Domain, Part
-from lengthwise.errors import InputError
+from lengthwise.errors import InputError, unknown
 from lengthwise.tokens import SparseDigits
 from lengthwise.tokens.chains import Chains, padded_rows
 from lengthwise.tokens.digits import resize, split
@@ -266,7 +266,7 @@ def _check(domains: Sequence[Domain], width: int, mode: str, side: str | None) -
     assert len({domain.base for domain in domains}) == 1
     assert side in SIDES
     if mode not in MODES:
-        raise InputError(f"unknown sampling mode {mode!r} (choose from {', '.join(MODES)})")
+        raise unknown("sampling mode", mode, MODES)
     for domain in domains:
         if side is not None:
             check_sides(domain)

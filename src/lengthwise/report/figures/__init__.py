@@ -14,7 +14,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import MaxNLocator, NullLocator
 
-from lengthwise.errors import InputError
+from lengthwise.errors import InputError, unknown
 from lengthwise.recipes import FIGURES as FIGURES
 from lengthwise.recipes import RECIPES, Figure, of_rows
 from lengthwise.records.view import RunView
@@ -59,7 +59,7 @@ OF_A_RUN = {
 def draw_run(view: RunView, name: str) -> Picture:
     """The figure `name` of one run."""
     if name not in OF_A_RUN:
-        raise InputError(f"unknown figure {name!r} (choose from {', '.join(OF_A_RUN)})")
+        raise unknown("figure", name, OF_A_RUN)
     with look():
         picture = resolve_name(f"{__name__}.{OF_A_RUN[name]}")([view])
     if picture is None:

@@ -109,7 +109,7 @@ def _labels(folders: Sequence[Path]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Setting:
+class SettingRuns:
     """Runs that were trained alike, but for the seed."""
 
     runs: tuple[ShownRun, ...]
@@ -129,7 +129,7 @@ class Question:
     """Runs of one task, training domain, encoding and layout."""
 
     number: int
-    settings: tuple[Setting, ...]
+    settings: tuple[SettingRuns, ...]
 
     @property
     def runs(self) -> list[ShownRun]:
@@ -179,10 +179,10 @@ def _order(run: ShownRun) -> tuple[Any, ...]:
     return (*asked, spec.encoding, spec.layout, spec.seed, run.label)
 
 
-def _settings(runs: Sequence[ShownRun]) -> tuple[Setting, ...]:
+def _settings(runs: Sequence[ShownRun]) -> tuple[SettingRuns, ...]:
     names = told_apart({run.label: run.view.config for run in runs})
     groups = group_by(runs, lambda run: names[run.label])
-    return tuple(Setting(tuple(group), name) for name, group in groups.items())
+    return tuple(SettingRuns(tuple(group), name) for name, group in groups.items())
 
 
 # The page ------------------------------------------------------------------------------------------------------
@@ -314,7 +314,7 @@ class Cell(NamedTuple):
 
 class VerdictRow(NamedTuple):
     question: Question
-    setting: Setting
+    setting: SettingRuns
     """A setting of the question, with only the runs of this row."""
     cells: list[Cell]
 
@@ -328,7 +328,7 @@ def verdict_tables(asked: Sequence[Question]) -> dict[tuple[str, tuple[Domain, .
             comparable = group_by(setting.runs, lambda run: (_domains(run), run.label if run.standing else ""))
             for (domains, _), runs in comparable.items():
                 cells = [verdict_cell(rows) for rows in zip(*(run.verdicts for run in runs), strict=True)]
-                row = VerdictRow(question, Setting(tuple(runs), setting.name), cells)
+                row = VerdictRow(question, SettingRuns(tuple(runs), setting.name), cells)
                 tables.setdefault((words.task_words(question.spec.task, "p"), domains), []).append(row)
     return tables
 

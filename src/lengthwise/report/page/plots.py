@@ -32,7 +32,7 @@ from lengthwise.report.tables import EXACT, percent, percent_text
 from lengthwise.theory.hypotheses import Hypothesis
 
 if TYPE_CHECKING:
-    from lengthwise.report.page import Question, Setting, ShownRun
+    from lengthwise.report.page import Question, SettingRuns, ShownRun
 
 # Okabe and Ito's colours, which colour-blind readers can distinguish. Yellow comes last, as it is pale on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
@@ -89,7 +89,7 @@ def worded(kind: str, **facts: Any) -> dict[str, str]:
     return {key: template.render(facts) for key, template in _templates()[kind].items()}
 
 
-def setting_plots(question: "Question", setting: "Setting") -> list[list[Plot]]:
+def setting_plots(question: "Question", setting: "SettingRuns") -> list[list[Plot]]:
     """Groups of plots: pairs that are shown side by side, such as measured and exact, then the rest."""
     seeds = Seeds(tuple(run.view for run in setting.runs))
     longest = max(question.domains, key=lambda domain: domain.length)
@@ -131,7 +131,7 @@ def agreement_plot(question: "Question") -> Plot:
     return _length_plot(question, curves, words, limit=limit)
 
 
-def spread_plot(question: "Question", setting: "Setting") -> Plot | None:
+def spread_plot(question: "Question", setting: "SettingRuns") -> Plot | None:
     """Each run separately, if there are several."""
     if len(setting.runs) < 2:
         return None

@@ -22,7 +22,7 @@ Malformed(reason="'+' stands where digit 4 of the answer should")
 from collections.abc import Callable
 
 from lengthwise.arithmetic import Task
-from lengthwise.errors import InputError
+from lengthwise.errors import unknown
 from lengthwise.registry import Registry
 from lengthwise.tokens.layouts.fixed_width import aligned, descending, padded, scratchpad
 from lengthwise.tokens.layouts.layout import Layout
@@ -48,6 +48,6 @@ LAYOUTS: Registry[Callable[[Task, int, int], Layout]] = Registry(
 def build_layout(name: str, task: Task, operand_width: int, answer_width: int | None = None) -> Layout:
     """A layout by name. By default the answer width fits every answer of operands of the given width."""
     if name not in LAYOUTS:
-        raise InputError(f"unknown layout {name!r} (choose from {', '.join(LAYOUTS)})")
+        raise unknown("layout", name, LAYOUTS)
     needed = task.answer_digits(operand_width)
     return LAYOUTS[name](task, operand_width, needed if answer_width is None else answer_width)

@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Set up again only when the list of dependencies changes.
 STAMP := .venv/.installed
 
-.PHONY: setup demo test test-slow gpu-test lint format results docs
+.PHONY: setup demo test test-slow gpu-test lint format results docs dist
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
@@ -22,6 +22,10 @@ results: setup
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "build/site/index.html; to search it, serve it: $(BIN)/python -m http.server --directory build/site"
+
+# make dist REPOSITORY=https://github.com/NAME/lengthwise
+dist: setup
+	$(BIN)/python scripts/build_dist.py $(REPOSITORY)
 
 test: setup
 	scripts/install_chromium.sh

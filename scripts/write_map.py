@@ -22,7 +22,7 @@ LINES = {
     "CITATION.cff": "How to cite lengthwise, and the paper it makes runnable.",
     "CONTRIBUTING.md": "How to work on lengthwise.",
     "LICENSE": "MIT.",
-    "Makefile": "demo, test, lint, results, docs: each sets up .venv by itself.",
+    "Makefile": "demo, test, lint, results, docs, dist: each sets up .venv by itself.",
     "constraints.txt": "The version of every direct dependency that the tests pass with.",
     "mkdocs.yml": "The documentation as a site: its pages, look and checks.",
     "pyproject.toml": "The package, its extras, and the tools' settings.",

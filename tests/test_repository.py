@@ -182,3 +182,18 @@ def test_direct_dependencies_are_bounded_and_the_tested_version_is_written_down(
     assert tested in requirement.specifier
     assert Version(f"{tested.major + 1}") not in requirement.specifier
     assert Version(version(requirement.name)).base_version == tested.base_version
+
+
+def test_a_distribution_links_addresses_where_the_repository_links_paths():
+    """README and project as PyPI shows them: every path in a link is a file of the repository, at its tag."""
+    script = runpy.run_path(str(ROOT / "scripts" / "build_dist.py"))
+    place = "https://example.org/lengthwise", "v9"
+    readme = (ROOT / "README.md").read_text()
+    linked = script["linked_readme"](readme, *place)
+    links = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", linked)
+    assert len(links) == len(re.findall(r"\]\(", readme)) > 10
+    for picture, link in links:
+        own = link.removeprefix(f"https://example.org/lengthwise/{'raw' if picture else 'blob'}/v9/")
+        assert own.startswith("https://") or (ROOT / own.partition("#")[0]).is_file(), link
+    project = tomllib.loads(script["linked_project"]((ROOT / "pyproject.toml").read_text(), *place))["project"]
+    assert project["urls"]["Repository"] == "https://example.org/lengthwise"

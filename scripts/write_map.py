@@ -1,9 +1,10 @@
-"""Write docs/map.md, the map of files: a line each, taken from the first line of a module's docstring.
+"""Write docs/map.md, the map of files: a line each, the first sentence of a docstring or of a first comment.
 
-Files that are no Python modules have their line in the table below. A test checks that the map is up to date.
+Files without either have their line in the table below. A test checks that the map is up to date.
 """
 
 import ast
+import re
 import subprocess
 from pathlib import Path
 
@@ -11,8 +12,9 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "map.md"
 HEAD = """# Map
 
-Every file, with what it is for: the first line of its docstring. `scripts/write_map.py` writes this page; the
-README has a line for each folder. Names below `src/lengthwise` are short.
+Every source file, with what it is for: the first sentence of its docstring or of its first comment.
+`scripts/write_map.py` writes this page; the README has a line for each folder. Names below `src/lengthwise` are
+short.
 """
 TABLE = "| file | what it is for |\n|---|---|\n"
 TITLES = {".": "At the top"}
@@ -50,7 +52,20 @@ LINES = {
     "docs/thousand.md": "Operands many times longer than trained: what is run, and why it works or fails.",
     "docs/own-numbers.md": "Your own base and modulus: predict, train, read the verdict.",
     "docs/usage.md": "Every verb of the command line, by example.",
+    "trials/fused/README.md": "Training steps that may replace those of today: what is known, and what to measure.",
+    "src/lengthwise/explorer/page/icon.svg": "The icon of the page.",
+    "src/lengthwise/explorer/page/index.html": "The page: its three parts, which the scripts fill.",
+    "src/lengthwise/records/evidence.json": "Evidence for each kind of prediction, which `make results` counts.",
+    "src/lengthwise/report/paper.json": "The paper's eight accuracy tables as numbers.",
+    "src/lengthwise/report/page/filter.js": "The report's filter: shows the rows that match all that is asked.",
+    "src/lengthwise/report/page/plots.js": "Draws the report's plots with plotly once they are in view.",
+    "src/lengthwise/report/page/report.html": "The report's page as a jinja template.",
+    "src/lengthwise/report/page/style.css": "How the report looks.",
+    "src/lengthwise/report/results.md.jinja": "docs/results.md as a jinja template.",
 }
+SOURCES = (".py", ".js", ".css", ".html", ".svg", ".toml", ".json", ".jinja", ".mplstyle")
+COMMENT = re.compile(r"\A(?:/\* (.*?)\*/|((?:(?://|#) .*\n)+))", re.DOTALL)
+SENTENCE = re.compile(r"\s*(.+?)(?:\.\s|\.?$|\n\n)", re.DOTALL)
 
 
 def files() -> list[str]:
@@ -60,20 +75,31 @@ def files() -> list[str]:
     names = [name for name in listed if (ROOT / name).exists()]
     top = [n for n in names if "/" not in n and n not in ("README.md", ".gitignore")]
     docs = [n for n in names if n.startswith("docs/") and n.endswith(".md")]
-    code = [n for n in names if n.startswith(("src/", "scripts/")) and n.endswith(".py")]
-    return [*sorted(top), *sorted(docs), *sorted(n for n in code if not _is_folder_note(n))]
+    code = [n for n in names if n.startswith(("src/", "scripts/", "trials/")) and _is_source(n)]
+    return [*sorted(top), *sorted(docs), *sorted(code)]
 
 
-def _is_folder_note(name: str) -> bool:
-    return name.endswith("__init__.py") and name != "src/lengthwise/__init__.py"
+def _is_source(name: str) -> bool:
+    """Trained models are none, and neither are packages that only say what their folder is, as the README does."""
+    if "/shipped/" in name and not name.endswith(".py"):
+        return False
+    if name.endswith("__init__.py"):
+        return len(ast.parse((ROOT / name).read_text()).body) > 1
+    return name.endswith((*SOURCES, "README.md"))
 
 
 def line(name: str) -> str:
     if name in LINES:
         return LINES[name]
-    docstring = ast.get_docstring(ast.parse((ROOT / name).read_text()))
-    assert docstring, f"{name} has no docstring, and no line in {Path(__file__).name}"
-    return docstring.splitlines()[0]
+    text = (ROOT / name).read_text()
+    if name.endswith(".py"):
+        said = ast.get_docstring(ast.parse(text))
+    else:
+        comment = COMMENT.match(text)
+        said = comment and re.sub(r"^(//|#) ", "", comment[1] or comment[2], flags=re.MULTILINE)
+    sentence = SENTENCE.match(said or "")
+    assert sentence, f"{name} opens with no sentence, and has no line in {Path(__file__).name}"
+    return f"{' '.join(sentence[1].split()).rstrip('.:')}."
 
 
 def page() -> str:

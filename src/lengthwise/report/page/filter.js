@@ -12,7 +12,7 @@ function filterRows(form) {
   for (const table of document.querySelectorAll(".overview")) filterTable(table, left.length < rows.length);
   const linked = new Set(left.map((row) => row.querySelector("a").hash.slice(1)));
   for (const question of document.querySelectorAll(".question")) question.hidden = !linked.has(question.id);
-  form.querySelector("output").textContent = `${left.length || "none"} of ${rows.length} rows`;
+  form.querySelector("output").textContent = `${left.length || "none"} of ${rows.length} row${rows.length > 1 ? "s" : ""}`;
 }
 
 // Updates a table's count of rows; a folded table is opened when it is filtered.
@@ -21,7 +21,8 @@ function filterTable(table, filtered) {
   const count = table.querySelector("[data-rows]");
   table.hidden = left === 0;
   if (filtered) table.open = true;
-  count.textContent = `${left < count.dataset.rows ? `${left} of ` : ""}${count.dataset.rows} rows`;
+  const all = count.dataset.rows;
+  count.textContent = `${left < all ? `${left} of ` : ""}${all} row${all > 1 ? "s" : ""}`;
 }
 
 const form = document.querySelector(".filter");

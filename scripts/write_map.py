@@ -52,7 +52,7 @@ LINES = {
     "docs/thousand.md": "Operands many times longer than trained: what is run, and why it works or fails.",
     "docs/own-numbers.md": "Your own base and modulus: predict, train, read the verdict.",
     "docs/usage.md": "Every verb of the command line, by example.",
-    "trials/fused/README.md": "Training steps that may replace those of today: what is known, and what to measure.",
+    "trials/fused/README.md": "Training steps that may replace those of today: what is known, what to measure.",
     "src/lengthwise/explorer/page/icon.svg": "The icon of the page.",
     "src/lengthwise/explorer/page/index.html": "The page: its three parts, which the scripts fill.",
     "src/lengthwise/records/evidence.json": "Evidence for each kind of prediction, which `make results` counts.",

@@ -171,7 +171,7 @@ class TrainingBar(Progress):
         """`last` is the last step of training, as far as it is known."""
         self.last = last
         if training.step % REFRESH_STEPS == 0:
-            speed, left = self._speed(training), self._left(training)
+            speed, left = self._pace(training)
             self.update(self.row, completed=training.step, total=last, speed=speed, left=left)
 
     def evaluated(self, training: Training, accuracies: Sequence[float]) -> None:
@@ -192,18 +192,16 @@ class TrainingBar(Progress):
         self.update(self.row, completed=training.step, news=", ".join(filter(None, (loss, self.right))))
         if self.disable:
             words = [f"step {training.step:,} of {self.last:,}", loss, f"{self.right} accuracy on trained lengths"]
-            words += [self._speed(training), self._left(training)]
+            words += self._pace(training)
             self.console.print(f"{self.title}: {', '.join(filter(None, words))}", markup=False, soft_wrap=True)
 
-    def _speed(self, training: Training) -> str:
-        return f"{training.step / training.seconds:.3g} steps/s" if training.step and training.seconds else ""
-
-    def _left(self, training: Training) -> str:
-        """The time left, from the clock since the first step, so that evaluations count too."""
+    def _pace(self, training: Training) -> tuple[str, str]:
+        """The speed, and the time left by the clock since the first step, so that evaluations count too."""
+        speed = f"{training.step / training.seconds:.3g} steps/s" if training.step and training.seconds else ""
         if self.began is None:
             self.began = training.step, time.monotonic()
         first, start = self.began
         if training.step == first:
-            return ""
+            return speed, ""
         each = (time.monotonic() - start) / (training.step - first)
-        return f"{duration(each * (self.last - training.step))} left"
+        return speed, f"{duration(each * (self.last - training.step))} left"

@@ -30,6 +30,8 @@ from lengthwise.training.trainer import Steps, Trainer
 
 TIMED = 5
 """Repetitions of short work between two readings of the clock."""
+PROFILED = 16
+"""Steps of a profile, at least."""
 ID_BYTES, DRAWN = 8, 1 << 14
 SLOWER = 0.9
 """A share of the ceiling below this fraction of an earlier one counts as slower; smaller differences are noise."""
@@ -40,8 +42,8 @@ def costs_text(costs: Mapping[str, Any]) -> str:
     lines = {
         "parameters": f"{costs['parameters']:,}",
         "tokens/problem": f"{costs['tokens_per_problem']}",
-        "memory": f"{_megabytes(costs['state_bytes'])} for weights, gradients and optimizer, "
-        f"{_megabytes(costs['activation_bytes'])} for activations",
+        "memory": f"{costs['state_bytes'] / 2**20:,.1f} MB for weights, gradients and optimizer, "
+        f"{costs['activation_bytes'] / 2**20:,.1f} MB for activations",
         "time": f"{1000 * costs['seconds_per_step']:.1f} ms per step on {costs['device']}, "
         f"{duration(total)} for {costs['steps']:,} steps without evaluations",
     }
@@ -119,10 +121,6 @@ def _seconds_each(
     return (time.perf_counter() - start) / done
 
 
-def _megabytes(count: int) -> str:
-    return f"{count / 2**20:,.1f} MB"
-
-
 # --- benchmarks ---------------------------------------------------------------------------------------------
 
 
@@ -135,19 +133,22 @@ def bench(
     domains, against truth and prediction. `watch` is called with the number of measurements done.
     """
     check_memory([config] * members, device)
-    sizes, rates = sorted({1, members}), []
+    sizes = sorted({1, members})
     total = len(sizes) + 4
     watch(0, total)
     ceilings = measure_ceilings(device)
     configs = [config.changed(seed=config.seed + k) for k in range(members)]
-    for done, size in enumerate(sizes, start=1):
-        watch(done, total)
+    rates: list[dict[str, float]] = []
+    for size in sizes:
+        watch(len(rates) + 1, total)
         rates.append(_training_rate(configs[:size], device, ceilings, seconds))
     stack = build([config], device)
+    assess = Assessment(stack)
+    stack.model.eval()
     watch(total - 3, total)
-    interim = _evaluation_seconds(stack, detail=False)
+    interim = _seconds_each(lambda: assess([0], detail=False), device)
     watch(total - 2, total)
-    evaluation = _evaluation_seconds(stack, detail=True)
+    evaluation = _seconds_each(lambda: assess([0], detail=True), device)
     problems = sum(row.problems.a.shape[1] for row in domain_rows(stack))
     watch(total - 1, total)
     data = training_data(stack, DRAWN)
@@ -205,15 +206,13 @@ def step_operations(stack: Stack, batch: int) -> float:
     return 6.0 * matrices / stack.model.members * batch * (stack.layout.length - 1)
 
 
-def profile_steps(
-    configs: Sequence[RunConfig], device: torch.device, steps: int = 16
-) -> list[tuple[str, float, float]]:
+def profile_steps(configs: Sequence[RunConfig], device: torch.device) -> list[tuple[str, float, float]]:
     """The kernels of a step: (name, microseconds per step, calls per step), longest first."""
     from torch.profiler import ProfilerActivity, profile  # noqa: PLC0415 (slow to import)
 
     check_memory(configs, device)
     taken = training_steps(build(configs, device))
-    take, windows = _window_taker(taken), -(-steps // taken.most)
+    take, windows = _window_taker(taken), -(-PROFILED // taken.most)
     for _ in range(windows):
         take()
     activity = ProfilerActivity.CUDA if device.type == "cuda" else ProfilerActivity.CPU
@@ -253,10 +252,3 @@ def _training_rate(
         "share_of_ceiling": rate * len(configs) * floor,
         "setup_seconds": setup,
     }
-
-
-def _evaluation_seconds(stack: Stack, *, detail: bool) -> float:
-    """The time of an evaluation after a warm-up."""
-    assess = Assessment(stack)
-    stack.model.eval()
-    return _seconds_each(lambda: assess([0], detail=detail), stack.device)

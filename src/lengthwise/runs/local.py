@@ -72,12 +72,9 @@ def worker_environments(gpus: float | None, workers: int | None) -> list[dict[st
     if not LEAST_SHARE <= share <= 1:
         raise InputError(f"gpus is {share:g} (must be 0, or {LEAST_SHARE:g} to 1: a run trains on one GPU)")
     room = [{"CUDA_VISIBLE_DEVICES": name} for _ in range(int(1 / share)) for name in devices]
-    chosen = (room or [{} for _ in range(workers or _cores())])[:workers]
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    chosen = (room or [{} for _ in range(workers or cores)])[:workers]
     return [{**own, **dict.fromkeys(THREADS, "1")} for own in chosen] if len(chosen) > 1 else chosen
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def visible_gpus() -> list[str]:

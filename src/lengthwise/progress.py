@@ -135,6 +135,10 @@ class Training(Protocol):
     seconds: float
     losses: list[float]
 
+    def last_step(self) -> int:
+        """The last step of training, as far as it is known."""
+        ...
+
 
 class Shortened(ProgressColumn):
     """A field of the task that is cut off where the terminal is narrow."""
@@ -162,17 +166,15 @@ class TrainingBar(Progress):
             console=console,
             disable=console.quiet or not console.is_terminal,
         )
-        self.title, self.last, self.right = title, steps, ""
+        self.title, self.right = title, ""
         self.row = self.add_task("", total=steps, title=title, speed="", left="", news="")
         self.began: tuple[int, float] | None = None
         self.said = time.monotonic()
 
-    def step(self, training: Training, last: int) -> None:
-        """`last` is the last step of training, as far as it is known."""
-        self.last = last
+    def step(self, training: Training) -> None:
         if training.step % REFRESH_STEPS == 0:
             speed, left = self._pace(training)
-            self.update(self.row, completed=training.step, total=last, speed=speed, left=left)
+            self.update(self.row, completed=training.step, total=training.last_step(), speed=speed, left=left)
 
     def evaluated(self, training: Training, accuracies: Sequence[float]) -> None:
         """`accuracies` on each member's training domain."""
@@ -191,7 +193,11 @@ class TrainingBar(Progress):
         loss = f"loss {sum(losses) / len(losses):.4f}" if losses else ""
         self.update(self.row, completed=training.step, news=", ".join(filter(None, (loss, self.right))))
         if self.disable:
-            words = [f"step {training.step:,} of {self.last:,}", loss, f"{self.right} accuracy on trained lengths"]
+            words = [
+                f"step {training.step:,} of {training.last_step():,}",
+                loss,
+                f"{self.right} accuracy on trained lengths",
+            ]
             words += self._pace(training)
             self.console.print(f"{self.title}: {', '.join(filter(None, words))}", markup=False, soft_wrap=True)
 
@@ -204,4 +210,4 @@ class TrainingBar(Progress):
         if training.step == first:
             return speed, ""
         each = (time.monotonic() - start) / (training.step - first)
-        return speed, f"{duration(each * (self.last - training.step))} left"
+        return speed, f"{duration(each * (training.last_step() - training.step))} left"

@@ -64,10 +64,6 @@ class Asked:
         measured = EvaluationConfig(problems=TEXT_PROBLEMS if problems is None else problems)
         return RunConfig(task=self.task, test=test, seed=seed or 0, evaluation=measured, **own)
 
-    def how(self) -> dict[str, Any]:
-        """The prompt options, as environment.json stores them."""
-        return {"model": str(self.hf), "template": self.template, "reverse": self.reverse, "shots": self.shots}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(Verbosity):
@@ -167,7 +163,9 @@ class Evaluate(Verbosity):
 
         if self.out is None:
             return
-        asked = self.asked.how() if self.run_folder is None else {"model": str(self.run_folder)}
+        asked = {"model": str(self.run_folder or self.asked.hf)}
+        if self.run_folder is None:
+            asked |= {name: getattr(self.asked, name) for name in ("template", "reverse", "shots")}
         facts = {**environment(choose_device(self.device)), "asked": {**asked, "seed": self.seed}}
         if self.test is not None:
             config = config.changed(test=self.test)

@@ -30,8 +30,6 @@ from lengthwise.training.trainer import Steps, Trainer
 
 TIMED = 5
 """Repetitions of short work between two readings of the clock."""
-PROFILED = 16
-"""Steps of a profile, at least."""
 ID_BYTES, DRAWN = 8, 1 << 14
 SLOWER = 0.9
 """A share of the ceiling below this fraction of an earlier one counts as slower; smaller differences are noise."""
@@ -206,13 +204,15 @@ def step_operations(stack: Stack, batch: int) -> float:
     return 6.0 * matrices / stack.model.members * batch * (stack.layout.length - 1)
 
 
-def profile_steps(configs: Sequence[RunConfig], device: torch.device) -> list[tuple[str, float, float]]:
+def profile_steps(
+    configs: Sequence[RunConfig], device: torch.device, steps: int = 16
+) -> list[tuple[str, float, float]]:
     """The kernels of a step: (name, microseconds per step, calls per step), longest first."""
     from torch.profiler import ProfilerActivity, profile  # noqa: PLC0415 (slow to import)
 
     check_memory(configs, device)
     taken = training_steps(build(configs, device))
-    take, windows = _window_taker(taken), -(-PROFILED // taken.most)
+    take, windows = _window_taker(taken), -(-steps // taken.most)
     for _ in range(windows):
         take()
     activity = ProfilerActivity.CUDA if device.type == "cuda" else ProfilerActivity.CPU

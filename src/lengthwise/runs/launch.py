@@ -190,7 +190,7 @@ class StackRun:
     def to_the_end(self) -> None:
         trainer, measuring = self.trainer, (self._evaluate, self._finish, self._record_losses)
         with self.bar, _stop_signal() as stop:
-            trainer.run(Callbacks(*measuring, self._checkpoint, self._after_step, stop.is_set))
+            trainer.run(Callbacks(*measuring, self._checkpoint, self.bar.step, stop.is_set))
         log.info("%.1f s of steps, %.1f s of evaluations", trainer.seconds, self.evaluation_seconds)
         if not trainer.finished:
             raise KeyboardInterrupt(f"stopped after step {trainer.step}; the same command resumes it")
@@ -225,9 +225,6 @@ class StackRun:
                 trainer.learned_at[k] = state.learned_at
                 self.evaluation_seconds = state.evaluation_seconds
         trainer.alive = trainer.steps.alive()
-
-    def _after_step(self, trainer: Trainer) -> None:
-        self.bar.step(trainer, trainer.last_step())
 
     def _evaluate(self, trainer: Trainer) -> list[float]:
         accuracies = training_accuracies(self.stack, self._measure([trainer.step] * len(self.jobs), detail=False))

@@ -153,24 +153,18 @@ class _Pool:
                 worker.kill()
                 _ended(worker)
             self.selector.close()
-            _remove_empty(self.logs)
+            for log in self.logs.glob("worker-*.log"):
+                if log.stat().st_size == 0:
+                    log.unlink()
+            with suppress(OSError):  # it is not empty, or not there
+                self.logs.rmdir()
 
 
 def _ended(worker: "subprocess.Popen[str]") -> int:
-    assert worker.stdin is not None and worker.stdout is not None
-    with suppress(BrokenPipeError):
-        worker.stdin.close()
-    worker.stdout.close()
+    """Its exit code, once its pipes are closed."""
+    with suppress(BrokenPipeError), worker:
+        pass
     return worker.wait()
-
-
-def _remove_empty(logs: Path) -> None:
-    """Remove empty log files, and their folder if it is empty."""
-    for log in logs.glob("worker-*.log"):
-        if log.stat().st_size == 0:
-            log.unlink()
-    with suppress(OSError):
-        logs.rmdir()
 
 
 def main() -> None:

@@ -192,9 +192,8 @@ class Trainer:
         learned = [accuracy >= self.config.target for accuracy in accuracies]
         if self.config.schedule != "wsd":
             return all(learned)
-        for k, done in enumerate(learned):
-            if done and self.learned_at[k] is None:
-                self.learned_at[k] = self.step
+        before = zip(learned, self.learned_at, strict=True)
+        self.learned_at = [self.step if done and at is None else at for done, at in before]
         return False
 
     def _advance(self) -> None:

@@ -33,7 +33,7 @@ PATIENCE = 60.0
 REFRESH_STEPS = 10
 
 Watch = Callable[[int, int], object]
-"""Called with the amount done and the total; with 0 and 1 where the work has no countable parts."""
+"""Called with the amount done and the total."""
 
 
 def unwatched(done: int, total: int) -> None:
@@ -75,9 +75,9 @@ class Verbosity:
 
 
 @contextmanager
-def progress_shown(what: str, console: Console | None = None) -> Iterator[Watch]:
-    """Show that `what` is being done if it takes longer than MOMENT after the first call of `watch`. Input is
-    checked before that call, so that bad input prints only its one line."""
+def progress_shown(what: str, console: Console | None = None, *, at_once: bool = False) -> Iterator[Watch]:
+    """Show that `what` is being done if it takes longer than MOMENT after the first call of `watch`, or from here
+    on if `at_once`. Input is checked before that call, so that bad input prints only its one line."""
     bar = Progress(
         TextColumn(what),
         BarColumn(),
@@ -103,6 +103,8 @@ def progress_shown(what: str, console: Console | None = None) -> Iterator[Watch]
         if total > 1:
             bar.update(row, completed=done, total=total, count=f"{done}/{total}")
 
+    if at_once:
+        watch(0, 1)
     try:
         yield watch
     finally:

@@ -20,8 +20,7 @@ CPU = torch.device("cpu")
 
 
 def trainer(*configs):
-    parts = build(configs, CPU)
-    return Trainer(parts.model, training_steps(parts), configs[0].training)
+    return Trainer(training_steps(build(configs, CPU)))
 
 
 class Log:
@@ -37,7 +36,7 @@ class Log:
     def evaluate(self, own):
         self.evaluated.append(own.step)
         self.losses.append(list(own.losses))
-        return self.accuracies.get(own.step, [0.0])
+        return self.accuracies.get(own.step, [0.0] * own.model.members)
 
     def record_losses(self, own):
         self.read.append((own.step, own.loss_steps))

@@ -267,8 +267,7 @@ class Ask:
         from lengthwise.runs.load import load
 
         run = load(self.run_folder, device=self.device)
-        with progress_shown("asking the model") as watch:
-            watch(0, 1)
+        with progress_shown("asking the model", at_once=True):
             answer = run.ask(" ".join(self.problem))
         if self.json:
             return print(json.dumps(answer.as_json(), indent=2))

@@ -73,8 +73,7 @@ class Predict:
 
     def _show_coverage(self, text: str) -> None:
         task = Task.parse(text, self.base)
-        with progress_shown("predicting") as watch:
-            watch(0, 1)
+        with progress_shown("predicting", at_once=True):
             positions = coverage(task, Domain.parse(self.train, self.base))
         if self.json:
             sets = ("pairs", "carries", "outputs")

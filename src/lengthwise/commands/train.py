@@ -81,7 +81,11 @@ class Train(Configured, Verbosity):
             return print(json_text(self.config.model_dump(mode="json")), end="")
         news = self.news()
         if self.dry_run:
-            return self._show_costs(news)
+            from lengthwise.runs.costs import costs, costs_text
+
+            with progress_shown("measuring the time of a step", news, at_once=True):
+                found = costs(self.config, self.device)
+            return print(json.dumps(found, indent=2) if self.json else costs_text(found))
         names = ("out", "name", "device", "mirror", "quiet")
         return self._show_verdicts(api.train(self.config, **{name: getattr(self, name) for name in names}))
 
@@ -98,14 +102,6 @@ class Train(Configured, Verbosity):
         if samples := run.view.source.costs().get("samples"):
             console.print(f"Trained on a fixed set: {counts_text(samples)}")
         return console.print(f"Run folder: {run.path}", soft_wrap=True)
-
-    def _show_costs(self, news: Console) -> None:
-        from lengthwise.runs.costs import costs, costs_text
-
-        with progress_shown("measuring the time of a step", news) as watch:
-            watch(0, 1)
-            found = costs(self.config, self.device)
-        return print(json.dumps(found, indent=2) if self.json else costs_text(found))
 
 
 def task_among(words: Sequence[str], start: Start) -> str | None:

@@ -61,7 +61,7 @@ def costs(config: RunConfig, device: str) -> dict[str, Any]:
         check_memory([config], choose_device(device))
         stack = build([config], choose_device(device))
         steps = training_steps(stack, plain=True)
-        state = Trainer(stack.model, steps, config.training).state()
+        state = Trainer(steps).state()
         return {
             "parameters": stack.model.parameter_count(),
             "tokens_per_problem": Form(config).training.length,

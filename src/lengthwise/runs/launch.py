@@ -174,14 +174,14 @@ class StackRun:
         device: torch.device,
         mirrors: Sequence[Write],
         console: Console,
-        module: Module | None = None,
+        module: Module | None,
     ) -> None:
         self.jobs, self.mirrors = jobs, mirrors
         names, configs = [job.folder.name for job in jobs], [job.config for job in jobs]
         check_memory(configs, device)
         self.stack = build(configs, device, names, module=module)
         self.assess = Assessment(self.stack)
-        self.trainer = Trainer(self.stack.model, training_steps(self.stack), self.stack.config.training)
+        self.trainer = Trainer(training_steps(self.stack))
         title = names[0] if len(jobs) == 1 else f"{len(jobs)} models"
         self.bar = TrainingBar(title, self.stack.config.training.steps, console)
         self.evaluation_seconds = 0.0

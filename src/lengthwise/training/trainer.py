@@ -22,7 +22,6 @@ from torch.nn import functional
 from lengthwise.errors import InputError
 from lengthwise.model.gpt import GPT
 from lengthwise.model.layers import Noise
-from lengthwise.training import TrainingConfig
 from lengthwise.training.data import Batch, TrainingData
 from lengthwise.training.optimizer import Optimizer, learning_rate_factor
 
@@ -136,8 +135,8 @@ class Trainer:
     """Members of a stack end together, but under the schedule wsd each has a cool-down of its own: when that is
     over its learning rate is zero, so that it stays as it is while others go on."""
 
-    def __init__(self, model: GPT, steps: Steps, config: TrainingConfig) -> None:
-        self.model, self.steps, self.config = model, steps, config
+    def __init__(self, steps: Steps) -> None:
+        self.steps, self.model, self.config = steps, steps.model, steps.optimizer.config
         self.step, self.seconds = 0, 0.0
         """Steps done, and seconds spent in them."""
         self.finished = False
@@ -147,9 +146,9 @@ class Trainer:
         self.loss_steps = 0
         """Over how many steps that mean was taken."""
         self.losses_read_at = 0
-        self.alive = [True] * model.members
+        self.alive = [True] * self.model.members
         """Whether each member's gradients have stayed finite."""
-        self.learned_at: list[int | None] = [None] * model.members
+        self.learned_at: list[int | None] = [None] * self.model.members
         """The step from which each member's learning rate falls, under the schedule wsd."""
 
     def state(self) -> dict[str, Tensor]:

@@ -41,7 +41,10 @@ BOX = "╭╮╰╯│─"
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a verb. Bad input prints one line and exits with code 2."""
     if arguments is None:
-        _stop_on_signals()
+        # SIGINT and SIGTERM stop every verb: a shell's background jobs start with SIGINT ignored, and cluster
+        # schedulers send SIGTERM.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.default_int_handler)
     verb, *options = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     # Numbers here may have 10,000 digits and more; by default Python prints at most 4,300.
     sys.set_int_max_str_digits(0)
@@ -73,13 +76,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         where = "" if error.filename is None else f" {error.filename}"
         print(f"error: {one_line(f'cannot use{where}: {error.strerror or error}')}", file=sys.stderr)
         sys.exit(2)
-
-
-def _stop_on_signals() -> None:
-    """Let SIGINT and SIGTERM stop every verb: a shell's background jobs start with SIGINT ignored, and cluster
-    schedulers send SIGTERM."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
 
 
 def overview() -> str:

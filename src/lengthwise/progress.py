@@ -69,10 +69,6 @@ class Verbosity:
             log.addHandler(handler)
         return console
 
-    def results(self, *, as_json: bool) -> Console:
-        """The console for tables: stdout, or stderr where stdout has JSON."""
-        return self.news() if as_json else Console(highlight=False)
-
 
 @contextmanager
 def progress_shown(what: str, console: Console | None = None, *, at_once: bool = False) -> Iterator[Watch]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
+from rich.console import Console
 from rich.table import Table
 
 from lengthwise import api
@@ -65,9 +66,10 @@ class Reproduce(Verbosity):
             raise InputError("missing recipe (see lengthwise reproduce --list)")
         if self.scale_out.on is None and self.scale_out != IN_THIS_PROCESS:
             raise InputError("--workers, --stack and the like require --on (choose from local, ray, slurm)")
-        console, setting = self.results(as_json=self.json), Setting(scale=self.scale, preset=self.preset)
+        news, setting = self.news(), Setting(scale=self.scale, preset=self.preset)
+        console = news if self.json else Console(highlight=False)
         asked = {name: getattr(self, name) for name in ("seeds", "only", "out", "device", "scale_out")}
-        found = api.reproduced(self.recipe, setting, **asked, console=console, news=self.news())
+        found = api.reproduced(self.recipe, setting, **asked, console=console, news=news)
         if self.json:
             shown = [{"recipe": name, "rows": [row_json(view) for view in views]} for name, views in found.items()]
             print(json.dumps(shown, indent=2))
@@ -97,14 +99,13 @@ class Demo(Verbosity):
         from lengthwise.records.view import RunView
         from lengthwise.report.page import Report
 
-        console = self.results(as_json=self.json)
+        news = self.news()
+        console = news if self.json else Console(highlight=False)
         configs, words, start = demo_configs(), catalogue()["demo"], time.perf_counter()
         console.print(words["introduction"], soft_wrap=True)
         # One core per stack is faster than all cores for one stack at a time.
         runs = {config.name: config for config in configs}
-        folders, failed = ON_THIS_MACHINE.train(
-            runs, self.out, self.out / "logs", device="cpu", console=self.news()
-        )
+        folders, failed = ON_THIS_MACHINE.train(runs, self.out, self.out / "logs", device="cpu", console=news)
         if failed:
             first, reason = next(iter(failed.items()))
             raise InputError(f"{len(failed)} of {len(runs)} runs failed; {Path(first).name}: {reason}")

@@ -65,14 +65,15 @@ def test_verbs_that_write_files_say_that_they_take_long(arguments, said, tmp_pat
 
 
 def training(step: int) -> SimpleNamespace:
-    return SimpleNamespace(step=step, seconds=step / 100, losses=[0.0123] if step else [])
+    losses = [0.0123] if step else []
+    return SimpleNamespace(step=step, seconds=step / 100, losses=losses, last_step=lambda: 16_000)
 
 
 def drive(own: Console) -> None:
     with TrainingBar(NAME, 16_000, own) as bar:
         bar.evaluated(training(0), [0.0, 0.004])
-        bar.step(training(0), 16_000)
-        bar.step(training(4_000), 16_000)
+        bar.step(training(0))
+        bar.step(training(4_000))
         bar.evaluated(training(4_000), [0.991, 1.0])
         bar.read_losses(training(4_080))
 

@@ -137,15 +137,12 @@ def train(
     tasks = [task] if task is None or isinstance(task, str | RunConfig) else task
     if tasks is task and name is not None:
         raise InputError(f"name {name!r} cannot be used for several runs")
-    configs = dict.fromkeys(_configured(own, settings) for own in tasks)
+    starts = ({"config": own} if isinstance(own, RunConfig) else {"task": own} for own in tasks)
+    configs = dict.fromkeys(configure(**start, **settings) for start in starts)
     jobs = [Job(config, RunFolder(Path(out) / config.folder_name(name))) for config in configs]
     train_jobs(jobs, device=device, mirror=mirror, console=news_console(quiet=quiet), module=module)
     runs = [Run(job.folder.path, device, module) for job in jobs]
     return runs if tasks is task else runs[0]
-
-
-def _configured(task: str | RunConfig | None, settings: dict[str, Any]) -> RunConfig:
-    return configure(config=task, **settings) if isinstance(task, RunConfig) else configure(task, **settings)
 
 
 def evaluate(run: PathLike, test: str | None = None, **options: Any) -> "Evaluation":

@@ -11,29 +11,27 @@ import re
 import signal
 import sys
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 import lengthwise
 from lengthwise.errors import InputError, one_line, shortened, unknown
 
 VERBS = {
-    "predict": "predict which function a model will compute, and its exact accuracy",
-    "train": "train a model, measure it, and judge the prediction",
-    "sweep": "train a run for every combination of some options",
-    "evaluate": "measure a trained run on other domains or problems",
-    "ask": "ask a trained model a problem",
-    "reproduce": "train and draw a table or figure of the paper",
-    "explore": "open a page to predict, ask models and watch runs",
-    "report": "write one HTML page about some runs",
-    "export": "write a trained run as a Hugging Face folder",
-    "data": "write problems as text, JSON lines or Parquet",
-    "bench": "measure the speed of training and what the device allows",
-    "demo": "train the paper's Table 1 in miniature on two CPU cores",
+    "predict": ("predict", "predict which function a model will compute, and its exact accuracy"),
+    "train": ("train", "train a model, measure it, and judge the prediction"),
+    "sweep": ("train", "train a run for every combination of some options"),
+    "evaluate": ("evaluate", "measure a trained run on other domains or problems"),
+    "ask": ("evaluate", "ask a trained model a problem"),
+    "reproduce": ("reproduce", "train and draw a table or figure of the paper"),
+    "explore": ("share", "open a page to predict, ask models and watch runs"),
+    "report": ("share", "write one HTML page about some runs"),
+    "export": ("share", "write a trained run as a Hugging Face folder"),
+    "data": ("share", "write problems as text, JSON lines or Parquet"),
+    "bench": ("bench", "measure the speed of training and what the device allows"),
+    "demo": ("reproduce", "train the paper's Table 1 in miniature on two CPU cores"),
 }
-
-HOMES = {"sweep": "train", "ask": "evaluate", "demo": "reproduce"}
-HOMES |= dict.fromkeys(("report", "explore", "export", "data"), "share")
-"""The module of `commands` for verbs that share one."""
+"""The module of `commands` that has a verb, and its purpose."""
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -43,7 +41,10 @@ BOX = "╭╮╰╯│─"
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a verb. Bad input prints one line and exits with code 2."""
     if arguments is None:
-        _stop_on_signals()
+        # SIGINT and SIGTERM stop every verb: a shell's background jobs start with SIGINT ignored, and cluster
+        # schedulers send SIGTERM.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.default_int_handler)
     verb, *options = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     # Numbers here may have 10,000 digits and more; by default Python prints at most 4,300.
     sys.set_int_max_str_digits(0)
@@ -77,16 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(2)
 
 
-def _stop_on_signals() -> None:
-    """Let SIGINT and SIGTERM stop every verb: a shell's background jobs start with SIGINT ignored, and cluster
-    schedulers send SIGTERM."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
-
-
 def overview() -> str:
     width = max(map(len, VERBS))
-    verbs = "\n".join(f"  {name:<{width}}  {purpose}" for name, purpose in VERBS.items())
+    verbs = "\n".join(f"  {name:<{width}}  {purpose}" for name, (_, purpose) in VERBS.items())
     return f"""\
 usage: lengthwise VERB [options]
 
@@ -120,7 +114,7 @@ def _command(verb: str) -> Any:
     """The class of a verb, whose fields are its options."""
     if verb not in VERBS:
         raise unknown("verb", verb, VERBS)
-    home = importlib.import_module(f"lengthwise.commands.{HOMES.get(verb, verb)}")
+    home = importlib.import_module(f"lengthwise.commands.{VERBS[verb][0]}")
     return getattr(home, verb.capitalize())
 
 
@@ -140,11 +134,9 @@ def _one_line(boxed: str) -> str:
 
     Terminals without box characters get lines of dashes as rules.
     """
-    lines = [line.strip(f"{BOX} ") for line in boxed.splitlines()[1:]]
-    said = ["" if set(line) == {"-"} else line for line in lines]
-    start = next((i for i, line in enumerate(said) if line), 0)
-    end = next((i for i, line in enumerate(said) if i > start and not line), len(said))
+    lines = (line.strip(f"{BOX} ") for line in boxed.splitlines()[1:])
+    paragraphs = (list(own) for said, own in groupby(lines, lambda line: not {*line} <= {"-"}) if said)
     # A value of an inner config is named like its option: model.layers.
-    text = re.sub(r"^Error parsing config\.(\w+): ", r"\1.", " ".join(said[start:end]))
+    text = re.sub(r"^Error parsing config\.(\w+): ", r"\1.", " ".join(next(paragraphs, [])))
     text = text.removeprefix("Error parsing ").removesuffix(".")
     return text[:1].lower() + text[1:]

@@ -33,7 +33,7 @@ PATIENCE = 60.0
 REFRESH_STEPS = 10
 
 Watch = Callable[[int, int], object]
-"""Called with the amount done and the total; with 0 and 1 where the work has no countable parts."""
+"""Called with the amount done and the total."""
 
 
 def unwatched(done: int, total: int) -> None:
@@ -69,15 +69,11 @@ class Verbosity:
             log.addHandler(handler)
         return console
 
-    def results(self, *, as_json: bool) -> Console:
-        """The console for tables: stdout, or stderr where stdout has JSON."""
-        return self.news() if as_json else Console(highlight=False)
-
 
 @contextmanager
-def progress_shown(what: str, console: Console | None = None) -> Iterator[Watch]:
-    """Show that `what` is being done if it takes longer than MOMENT after the first call of `watch`. Input is
-    checked before that call, so that bad input prints only its one line."""
+def progress_shown(what: str, console: Console | None = None, *, at_once: bool = False) -> Iterator[Watch]:
+    """Show that `what` is being done if it takes longer than MOMENT after the first call of `watch`, or from here
+    on if `at_once`. Input is checked before that call, so that bad input prints only its one line."""
     bar = Progress(
         TextColumn(what),
         BarColumn(),
@@ -103,6 +99,8 @@ def progress_shown(what: str, console: Console | None = None) -> Iterator[Watch]
         if total > 1:
             bar.update(row, completed=done, total=total, count=f"{done}/{total}")
 
+    if at_once:
+        watch(0, 1)
     try:
         yield watch
     finally:
@@ -135,6 +133,10 @@ class Training(Protocol):
     seconds: float
     losses: list[float]
 
+    def last_step(self) -> int:
+        """The last step of training, as far as it is known."""
+        ...
+
 
 class Shortened(ProgressColumn):
     """A field of the task that is cut off where the terminal is narrow."""
@@ -162,17 +164,15 @@ class TrainingBar(Progress):
             console=console,
             disable=console.quiet or not console.is_terminal,
         )
-        self.title, self.last, self.right = title, steps, ""
+        self.title, self.right = title, ""
         self.row = self.add_task("", total=steps, title=title, speed="", left="", news="")
         self.began: tuple[int, float] | None = None
         self.said = time.monotonic()
 
-    def step(self, training: Training, last: int) -> None:
-        """`last` is the last step of training, as far as it is known."""
-        self.last = last
+    def step(self, training: Training) -> None:
         if training.step % REFRESH_STEPS == 0:
-            speed, left = self._speed(training), self._left(training)
-            self.update(self.row, completed=training.step, total=last, speed=speed, left=left)
+            speed, left = self._pace(training)
+            self.update(self.row, completed=training.step, total=training.last_step(), speed=speed, left=left)
 
     def evaluated(self, training: Training, accuracies: Sequence[float]) -> None:
         """`accuracies` on each member's training domain."""
@@ -191,19 +191,21 @@ class TrainingBar(Progress):
         loss = f"loss {sum(losses) / len(losses):.4f}" if losses else ""
         self.update(self.row, completed=training.step, news=", ".join(filter(None, (loss, self.right))))
         if self.disable:
-            words = [f"step {training.step:,} of {self.last:,}", loss, f"{self.right} accuracy on trained lengths"]
-            words += [self._speed(training), self._left(training)]
+            words = [
+                f"step {training.step:,} of {training.last_step():,}",
+                loss,
+                f"{self.right} accuracy on trained lengths",
+            ]
+            words += self._pace(training)
             self.console.print(f"{self.title}: {', '.join(filter(None, words))}", markup=False, soft_wrap=True)
 
-    def _speed(self, training: Training) -> str:
-        return f"{training.step / training.seconds:.3g} steps/s" if training.step and training.seconds else ""
-
-    def _left(self, training: Training) -> str:
-        """The time left, from the clock since the first step, so that evaluations count too."""
+    def _pace(self, training: Training) -> tuple[str, str]:
+        """The speed, and the time left by the clock since the first step, so that evaluations count too."""
+        speed = f"{training.step / training.seconds:.3g} steps/s" if training.step and training.seconds else ""
         if self.began is None:
             self.began = training.step, time.monotonic()
         first, start = self.began
         if training.step == first:
-            return ""
+            return speed, ""
         each = (time.monotonic() - start) / (training.step - first)
-        return f"{duration(each * (self.last - training.step))} left"
+        return speed, f"{duration(each * (training.last_step() - training.step))} left"

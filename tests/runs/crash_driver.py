@@ -29,9 +29,9 @@ REFUSED, STOPPED = 2, 130
 def interrupt_in_step(step, number):
     plain = TrainingBar.step
 
-    def noticing(self, progress, last):
-        plain(self, progress, last)
-        if progress.step == step:
+    def noticing(self, training):
+        plain(self, training)
+        if training.step == step:
             os.kill(os.getpid(), number)
 
     TrainingBar.step = noticing

@@ -30,9 +30,9 @@ def jobs(root: Path) -> list[Job]:
 def finish_behind_gate(work: Work) -> Failures:
     gate, plain = Path(os.environ[FOLDER]), TrainingBar.step
 
-    def stop_at_gate(self, progress, last):
-        plain(self, progress, last)
-        if progress.step == STEP and not (gate / "open").exists():
+    def stop_at_gate(self, training):
+        plain(self, training)
+        if training.step == STEP and not (gate / "open").exists():
             _tell(gate / next(iter(work.runs.values()))["encoding"])
             while not (gate / "open").exists():
                 time.sleep(0.02)

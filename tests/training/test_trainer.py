@@ -14,14 +14,13 @@ from lengthwise.runs.build import build, training_data, training_steps
 from lengthwise.training import trainer as loop
 from lengthwise.training.checkpoint import load_state, load_tensors, save_checkpoint
 from lengthwise.training.optimizer import learning_rate_factor
-from lengthwise.training.trainer import Callbacks, Progress, Trainer, answer_losses
+from lengthwise.training.trainer import Callbacks, Trainer, answer_losses
 
 CPU = torch.device("cpu")
 
 
 def trainer(*configs):
-    parts = build(configs, CPU)
-    return Trainer(parts.model, training_steps(parts), configs[0].training)
+    return Trainer(training_steps(build(configs, CPU)))
 
 
 class Log:
@@ -34,23 +33,23 @@ class Log:
     def callbacks(self):
         return Callbacks(self.evaluate, self.finish, self.record_losses, self.save, self.after_step, self.stop)
 
-    def evaluate(self, progress):
-        self.evaluated.append(progress.step)
-        self.losses.append(list(progress.losses))
-        return self.accuracies.get(progress.step, [0.0])
+    def evaluate(self, own):
+        self.evaluated.append(own.step)
+        self.losses.append(list(own.losses))
+        return self.accuracies.get(own.step, [0.0] * own.model.members)
 
-    def record_losses(self, progress):
-        self.read.append((progress.step, progress.loss_steps))
+    def record_losses(self, own):
+        self.read.append((own.step, own.loss_steps))
 
-    def finish(self, progress):
-        assert not progress.finished
-        self.finished.append(progress.step)
+    def finish(self, own):
+        assert not own.finished
+        self.finished.append(own.step)
 
-    def save(self, progress):
-        self.saved.append((progress.step, progress.finished))
+    def save(self, own):
+        self.saved.append((own.step, own.finished))
 
-    def after_step(self, progress):
-        self.steps = progress.step
+    def after_step(self, own):
+        self.steps = own.step
 
     def stop(self):
         return self.steps == self.stop_at
@@ -62,7 +61,7 @@ def test_what_happens_when():
     assert log.evaluated == [0, 3, 6, 9]
     assert log.finished == [12]
     assert log.saved == [(4, False), (8, False), (12, True)]
-    assert own.progress.finished and own.progress.seconds > 0
+    assert own.finished and own.seconds > 0
     own.run(log.callbacks())
     assert log.finished == [12], "what is finished stays so"
 
@@ -103,13 +102,13 @@ def test_a_cooldown_starts_where_the_training_domain_is_learned():
     log = Log(accuracies={3: [0.98], 6: [0.99], 9: [0.5]})
     own = trainer(tiny_config(training=WSD))
     own.run(log.callbacks())
-    assert own.progress.learned_at == [6]
+    assert own.learned_at == [6]
     assert (log.evaluated, log.finished) == ([0, 3, 6, 9], [10])
 
 
 def test_a_cooldown_starts_early_enough_to_end_with_the_steps():
     log, own = Log(accuracies={18: [1.0]}), trainer(tiny_config(training=WSD))
-    factors = [own._factors(step, 0) for step in (0, 15, 16, 17, 19)]
+    factors = [*map(own._factors, (0, 15, 16, 17, 19))]
     assert factors == [[1.0], [1.0], [1.0], [0.75], [0.25]]
     own.run(log.callbacks())
     assert log.finished == [20], "learned within the last cool-down, it ends when that does"
@@ -120,10 +119,10 @@ def test_members_cool_down_each_by_itself():
     configs = [tiny_config(seed=seed, training=WSD) for seed in (1, 2)]
     log, own = Log(accuracies={3: [1.0, 0.0], 6: [1.0, 0.0], 9: [1.0, 1.0]}), trainer(*configs)
     own.run(log.callbacks())
-    assert (own.progress.learned_at, log.finished, own.steps_taken()) == ([3, 9], [13], [7, 13])
+    assert (own.learned_at, log.finished, own.steps_taken()) == ([3, 9], [13], [7, 13])
     alone = trainer(configs[0])
     alone.run(Log(accuracies={3: [1.0]}).callbacks())
-    assert alone.progress.step == 7
+    assert alone.step == 7
     for name, tensor in alone.model.state_dict().items():
         torch.testing.assert_close(own.model.state_dict()[name][:1], tensor, rtol=1e-4, atol=1e-5)
 
@@ -134,41 +133,41 @@ def test_a_cooldown_fits_into_the_seconds():
         trainer(tiny_config(training={**WSD, "seconds": 0.3, "steps": 100_000, "evaluate_every": 1_000})),
     )
     own.run(log.callbacks())
-    assert own.progress.learned_at[0] is not None
-    assert log.finished == [own.progress.learned_at[0] + 4]
+    assert own.learned_at[0] is not None
+    assert log.finished == [own.learned_at[0] + 4]
 
 
 def test_a_stop_saves_where_it_is():
     log, own = Log(stop_at=5), trainer(tiny_config())
     own.run(log.callbacks())
     assert log.saved == [(4, False), (5, False)]
-    assert log.finished == [] and not own.progress.finished
+    assert log.finished == [] and not own.finished
 
 
 def test_seconds_end_training():
     log, own = Log(), trainer(tiny_config(training={"seconds": 0.05, "steps": 100_000}))
     own.run(log.callbacks())
     assert 1 <= log.finished[0] < 100_000
-    assert own.progress.seconds >= 0.05
+    assert own.seconds >= 0.05
 
 
-def moved(progress, **changes):
-    """How far one AdamW step without decay moves the parameters, in sum."""
+def moved(seconds_so_far, **changes):
+    """How far one AdamW step without decay, the fifth, moves the parameters, in sum."""
     config = tiny_config(training={"optimizer": "adamw", "weight_decay": 0.0, "steps": 1000, **changes})
     own = trainer(config)
     before = [p.detach().double().clone() for p in own.model.parameters()]
-    own.progress = progress
-    own.run(Log(stop_at=progress.step + 1).callbacks())
+    own.step, own.seconds = 4, seconds_so_far
+    own.run(Log(stop_at=5).callbacks())
     after = own.model.parameters()
     return sum((a - b).abs().sum().item() for a, b in zip(after, before, strict=True))
 
 
 def test_the_schedule_follows_seconds_where_these_run_out_first():
     changes = {"warmup": 0, "schedule": "linear"}
-    full = moved(Progress(4, 0.0), warmup=0, schedule="constant")
-    assert moved(Progress(4, 0.0), **changes) == pytest.approx(0.996 * full, rel=1e-4)
-    assert moved(Progress(4, 7.5), seconds=10.0, **changes) == pytest.approx(0.25 * full, rel=1e-4)
-    assert moved(Progress(4, 0.001), seconds=10.0, **changes) == pytest.approx(0.996 * full, rel=1e-4)
+    full = moved(0.0, warmup=0, schedule="constant")
+    assert moved(0.0, **changes) == pytest.approx(0.996 * full, rel=1e-4)
+    assert moved(7.5, seconds=10.0, **changes) == pytest.approx(0.25 * full, rel=1e-4)
+    assert moved(0.001, seconds=10.0, **changes) == pytest.approx(0.996 * full, rel=1e-4)
 
 
 def test_a_step_is_a_function_of_its_number_and_the_state():
@@ -196,7 +195,7 @@ def test_a_broken_member_is_frozen_and_the_others_go_on():
     log = Log()
     stack.run(log.callbacks())
     assert log.finished == [24]
-    assert stack.progress.alive == [False, True]
+    assert stack.alive == [False, True]
     single.run(Log().callbacks())
     for name, tensor in stack.model.state_dict().items():
         assert torch.equal(tensor[0].nan_to_num(7.0), before[name].nan_to_num(7.0)), name

@@ -125,8 +125,8 @@ class Network:
         values, named = others.named(others.values[self.part]), others.named(gradients)
         self.embedding, self.of_embedding = values["tokens.weight"], named["tokens.weight"]
         # Norms' scales lie side by side.
-        norms, start = 2 * self.layers + 1, others.entries[0].size
-        assert all(entry.name.endswith("norm.weight") for entry in others.entries[1 : norms + 1])
+        norms, start = 2 * self.layers + 1, others.sizes[0]
+        assert all(name.endswith("norm.weight") for name in [*others.parameters][1 : norms + 1])
         self.norms, self.of_norms = (
             flat[:, start : start + norms * self.width].unflatten(1, (norms, self.width))
             for flat in (others.values[self.part], gradients)

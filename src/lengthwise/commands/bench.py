@@ -125,8 +125,7 @@ class Bench(Configured, Verbosity):
         from lengthwise.runs.costs import profile_steps
 
         configs = [self.config.changed(seed=self.config.seed + k) for k in range(self.members)]
-        with progress_shown("measuring", news) as watch:
-            watch(0, 1)
+        with progress_shown("measuring", news, at_once=True):
             rows = profile_steps(configs, device)
         if self.json:
             return print(json.dumps([{"name": n, "microseconds": t, "calls": c} for n, t, c in rows], indent=2))

@@ -17,7 +17,6 @@ from lengthwise.report.tables import new_table, percent
 from lengthwise.report.words import unlike_training
 
 if TYPE_CHECKING:
-    from lengthwise.evaluation.text import Found
     from lengthwise.records.schema import Record
     from lengthwise.runs.config import RunConfig
     from lengthwise.runs.evaluate import Evaluation
@@ -56,22 +55,14 @@ class Asked:
 
     def config(self, test: str | None, problems: int | None, seed: int | None) -> "RunConfig":
         """The question as a run's config. Its training options are unused defaults."""
+        from lengthwise.evaluation import EvaluationConfig
         from lengthwise.runs.config import RunConfig
 
         if self.task is None:
             raise InputError("--hf requires --task, unless lengthwise export wrote the folder")
-        names = ("task", "train", "encoding", "layout", "base")
-        question: dict[str, Any] = {name: getattr(self, name) for name in names} | {
-            "test": test,
-            "seed": seed or 0,
-        }
-        question["evaluation"] = {"problems": TEXT_PROBLEMS if problems is None else problems}
-        return RunConfig(**question)
-
-    def how(self) -> dict[str, Any]:
-        """The prompt options, as environment.json stores them."""
-        names = ("template", "reverse", "shots")
-        return {"model": str(self.hf)} | {name: getattr(self, name) for name in names}
+        own: dict[str, Any] = {name: getattr(self, name) for name in ("train", "encoding", "layout", "base")}
+        measured = EvaluationConfig(problems=TEXT_PROBLEMS if problems is None else problems)
+        return RunConfig(task=self.task, test=test, seed=seed or 0, evaluation=measured, **own)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +102,8 @@ class Evaluate(Verbosity):
     """Print the records as JSON."""
 
     def run(self) -> None:
+        from lengthwise.runs.evaluate import evaluate
+
         asked = self.asked
         if (self.run_folder is None) == (asked.hf is None):
             raise InputError("evaluate requires either a run folder or --hf DIR")
@@ -123,7 +116,12 @@ class Evaluate(Verbosity):
             if run is not None and replace(asked, hf=None) != Asked():
                 raise InputError(f"{asked.hf} has its own task and training domain; to override them, add --task")
             config = asked.config(self.test, self.problems, self.seed) if run is None else run.config
-            found = self._asked_in_text(config, watch) if run is None else self._measured(run, watch)
+            if run is None:
+                found = self._asked_in_text(config, watch)
+            else:
+                names = ("pairs", "dependence", "functions", "show_errors", "problems", "seed")
+                options = {name: getattr(self, name) for name in names}
+                found = evaluate(run, self.test, decoded=self.decode, watch=watch, **options)
         self._write(config, found.records)
         if self.json:
             return print(json.dumps(as_json(found), indent=2))
@@ -142,13 +140,6 @@ class Evaluate(Verbosity):
         assert self.asked.hf is not None
         in_text = self.asked.task is not None or self.asked.template is not None
         return None if in_text else exported_run(self.asked.hf, self.device)
-
-    def _measured(self, run: "LoadedRun", watch: Watch) -> "Evaluation":
-        from lengthwise.runs.evaluate import evaluate
-
-        names = ("pairs", "dependence", "functions", "show_errors", "problems", "seed")
-        options = {name: getattr(self, name) for name in names}
-        return evaluate(run, self.test, decoded=self.decode, watch=watch, **options)
 
     def _asked_in_text(self, config: "RunConfig", watch: Watch) -> "Evaluation":
         from lengthwise.evaluation.text import Prompts, examples
@@ -172,7 +163,9 @@ class Evaluate(Verbosity):
 
         if self.out is None:
             return
-        asked = self.asked.how() if self.run_folder is None else {"model": str(self.run_folder)}
+        asked = {"model": str(self.run_folder or self.asked.hf)}
+        if self.run_folder is None:
+            asked |= {name: getattr(self.asked, name) for name in ("template", "reverse", "shots")}
         facts = {**environment(choose_device(self.device)), "asked": {**asked, "seed": self.seed}}
         if self.test is not None:
             config = config.changed(test=self.test)
@@ -194,8 +187,9 @@ def as_json(found: "Evaluation") -> dict[str, Any]:
     if found.dependence is not None:
         content["dependence"] = found.dependence.as_json()
     if found.functions:
-        functions = ({**row._asdict(), "function": row.function and str(row.function)} for row in found.functions)
-        content["functions"] = list(functions)
+        content["functions"] = [
+            {**row._asdict(), "function": row.function and str(row.function)} for row in found.functions
+        ]
     return content
 
 
@@ -235,15 +229,11 @@ def show(
     for answer in found.errors if task is None else ():
         console.print(str(answer), markup=False, soft_wrap=True)
     if found.functions:
-        tell(function_table(found.functions), legend("functions"))
-
-
-def function_table(rows: "list[Found]") -> Table:
-    table = new_table("problems", "number", "malformed", "accuracy %", "closest function", "agreement %")
-    for row in rows:
-        shares = percent(row.right / row.total), str(row.function or "–"), percent(row.agrees / row.total)
-        table.add_row(row.where, str(row.total), str(row.malformed), *shares)
-    return table
+        table = new_table("problems", "number", "malformed", "accuracy %", "closest function", "agreement %")
+        for row in found.functions:
+            shares = percent(row.right / row.total), str(row.function or "–"), percent(row.agrees / row.total)
+            table.add_row(row.where, str(row.total), str(row.malformed), *shares)
+        tell(table, legend("functions"))
 
 
 # --- one problem --------------------------------------------------------------------------------------------
@@ -277,8 +267,7 @@ class Ask:
         from lengthwise.runs.load import load
 
         run = load(self.run_folder, device=self.device)
-        with progress_shown("asking the model") as watch:
-            watch(0, 1)
+        with progress_shown("asking the model", at_once=True):
             answer = run.ask(" ".join(self.problem))
         if self.json:
             return print(json.dumps(answer.as_json(), indent=2))
@@ -290,26 +279,26 @@ class Ask:
 
 
 def answers_shown(answers: "list[Answer]") -> RenderableType:
-    """A table with a row per answer, or, where numbers are long, a line per number."""
-    rows = [_cells(answer) for answer in answers]
+    """A table with a row per answer, or, where numbers are long, a line per number. Digits that differ from the
+    truth are marked."""
+    rows: list[list[str]] = []
+    for answer in answers:
+        found = answer.as_json()
+        rows.append(
+            [
+                f"{found['a']} {answer.task.symbol} {found['b']}",
+                marked(found["answered"] or "malformed", found["truth"]),
+                found["truth"],
+                "–" if found["predicted"] is None else marked(found["predicted"], found["truth"]),
+                found["hypothesis"] or "no prediction",
+            ]
+        )
     if all(answer.truth < answer.task.base**LONG for answer in answers):
         return new_table(*HEADER, rows=rows)
     lines = Table.grid("", Column(overflow="fold"), padding=(0, 2, 1, 0))
     for name, text in (cell for row in rows for cell in zip(HEADER, row, strict=True)):
         lines.add_row(f"[dim]{name}[/dim]", text)
     return lines
-
-
-def _cells(answer: "Answer") -> list[str]:
-    """The cells of an answer's row, with digits that differ from the truth marked."""
-    found = answer.as_json()
-    return [
-        f"{found['a']} {answer.task.symbol} {found['b']}",
-        marked(found["answered"] or "malformed", found["truth"]),
-        found["truth"],
-        "–" if found["predicted"] is None else marked(found["predicted"], found["truth"]),
-        found["hypothesis"] or "no prediction",
-    ]
 
 
 def marked(text: str, truth: str) -> str:

@@ -55,7 +55,11 @@ class Predict:
 
     def run(self) -> None:
         if self.table:
-            return self._show_table()
+            marks = table_1()
+            if self.json:
+                return print(json.dumps(marks, indent=2))
+            Console(highlight=False).print(mark_table(marks))
+            return print("✓ theory says that the model generalizes to longer operands, ✗ that it does not")
         if self.task is None:
             raise InputError("missing task (such as add, mul or add%101)")
         if self.coverage:
@@ -67,17 +71,9 @@ class Predict:
             return print(json.dumps(predictions.as_json(), indent=2))
         return show(predictions, Console(highlight=False))
 
-    def _show_table(self) -> None:
-        marks = table_1()
-        if self.json:
-            return print(json.dumps(marks, indent=2))
-        Console(highlight=False).print(mark_table(marks))
-        return print("✓ theory says that the model generalizes to longer operands, ✗ that it does not")
-
     def _show_coverage(self, text: str) -> None:
         task = Task.parse(text, self.base)
-        with progress_shown("predicting") as watch:
-            watch(0, 1)
+        with progress_shown("predicting", at_once=True):
             positions = coverage(task, Domain.parse(self.train, self.base))
         if self.json:
             sets = ("pairs", "carries", "outputs")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
+from rich.console import Console
 from rich.table import Table
 
 from lengthwise import api
@@ -57,28 +58,24 @@ class Reproduce(Verbosity):
 
     def run(self) -> None:
         if self.list:
-            return print(listed(self.json))
+            purposes = {name: recipe.purpose for name, recipe in RECIPES.items()}
+            width = max(map(len, purposes))
+            lines = "\n".join(f"{name:<{width}}  {purpose}" for name, purpose in purposes.items())
+            return print(json.dumps(purposes, indent=2) if self.json else lines)
         if self.recipe is None:
             raise InputError("missing recipe (see lengthwise reproduce --list)")
         if self.scale_out.on is None and self.scale_out != IN_THIS_PROCESS:
             raise InputError("--workers, --stack and the like require --on (choose from local, ray, slurm)")
-        console, setting = self.results(as_json=self.json), Setting(scale=self.scale, preset=self.preset)
-        names = ("seeds", "only", "out", "device", "scale_out")
-        asked = {name: getattr(self, name) for name in names}
-        found = api.reproduced(self.recipe, setting, **asked, console=console, news=self.news())
+        news, setting = self.news(), Setting(scale=self.scale, preset=self.preset)
+        console = news if self.json else Console(highlight=False)
+        asked = {name: getattr(self, name) for name in ("seeds", "only", "out", "device", "scale_out")}
+        found = api.reproduced(self.recipe, setting, **asked, console=console, news=news)
         if self.json:
             shown = [{"recipe": name, "rows": [row_json(view) for view in views]} for name, views in found.items()]
             print(json.dumps(shown, indent=2))
         if self.scale_out.on and any(view.source.status() != "done" for views in found.values() for view in views):
             sys.exit(1)
         return None
-
-
-def listed(as_json: bool) -> str:
-    if as_json:
-        return json.dumps({name: recipe.purpose for name, recipe in RECIPES.items()}, indent=2)
-    width = max(map(len, RECIPES))
-    return "\n".join(f"{name:<{width}}  {recipe.purpose}" for name, recipe in RECIPES.items())
 
 
 # --- in miniature -------------------------------------------------------------------------------------------
@@ -102,14 +99,13 @@ class Demo(Verbosity):
         from lengthwise.records.view import RunView
         from lengthwise.report.page import Report
 
-        console = self.results(as_json=self.json)
+        news = self.news()
+        console = news if self.json else Console(highlight=False)
         configs, words, start = demo_configs(), catalogue()["demo"], time.perf_counter()
         console.print(words["introduction"], soft_wrap=True)
         # One core per stack is faster than all cores for one stack at a time.
         runs = {config.name: config for config in configs}
-        folders, failed = ON_THIS_MACHINE.train(
-            runs, self.out, self.out / "logs", device="cpu", console=self.news()
-        )
+        folders, failed = ON_THIS_MACHINE.train(runs, self.out, self.out / "logs", device="cpu", console=news)
         if failed:
             first, reason = next(iter(failed.items()))
             raise InputError(f"{len(failed)} of {len(runs)} runs failed; {Path(first).name}: {reason}")
@@ -140,11 +136,7 @@ def demo_table(rows: "Sequence[tuple[RunConfig, list[Verdict]]]") -> Table:
 
 def demo_json(config: "RunConfig", verdicts: Sequence[Verdict]) -> dict[str, Any]:
     return {
-        "task": config.task,
-        "base": config.base,
-        "train": config.train,
-        "encoding": config.encoding,
-        "seed": config.seed,
+        **{name: getattr(config, name) for name in ("task", "base", "train", "encoding", "seed")},
         "verdict": row_verdict(verdicts),
         "rows": [verdict_json(verdict) for verdict in verdicts],
     }

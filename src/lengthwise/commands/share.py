@@ -39,8 +39,7 @@ class Report:
         from lengthwise.report.page import Report as Page
         from lengthwise.shipped import model_path
 
-        with progress_shown("writing the report") as watch:
-            watch(0, 1)
+        with progress_shown("writing the report", at_once=True):
             report = Page.of([model_path(run) for run in self.runs])
             report.write(self.out)
         if self.json:
@@ -135,8 +134,7 @@ class Export:
 
     def run(self) -> None:
         refuse_used_folder(self.folder)
-        with progress_shown("exporting") as watch:
-            watch(0, 1)
+        with progress_shown("exporting", at_once=True):
             from lengthwise.interop.huggingface import export
             from lengthwise.runs.load import load
 
@@ -182,8 +180,7 @@ class Data:
 
         data = DataSet(**{name: getattr(self, name) for name in DataSet.model_fields})
         if self.out is not None:
-            with progress_shown("writing problems") as watch:
-                watch(0, 1)
+            with progress_shown("writing problems", at_once=True):
                 return write(data, self.format, self.out)
         if self.format == "parquet":
             raise InputError("--format parquet requires --out FILE")

@@ -15,7 +15,7 @@ from lengthwise import api
 from lengthwise.arithmetic import OPERATIONS
 from lengthwise.errors import InputError
 from lengthwise.progress import Verbosity, progress_shown
-from lengthwise.recipes.configure import Rows, changed_options, configure, configured, grid, option_name, values
+from lengthwise.recipes.configure import changed_options, configure, configured, grid, option_name, values
 from lengthwise.records.files import json_text
 from lengthwise.records.folder import RunFolder
 from lengthwise.runs.config import RunConfig
@@ -35,9 +35,8 @@ class Start:
     """Model size: nano, micro, mini. --model options override it."""
 
     def options(self) -> dict[str, Any]:
-        """The given options, as `configure` takes them."""
-        given = {"config": self.file, "preset": self.preset, "size": self.size}
-        return {name: value for name, value in given.items() if value is not None}
+        """These options as `configure` takes them."""
+        return {"config": self.file, "preset": self.preset, "size": self.size}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,32 +81,27 @@ class Train(Configured, Verbosity):
             return print(json_text(self.config.model_dump(mode="json")), end="")
         news = self.news()
         if self.dry_run:
-            return self._show_costs(news)
-        where = {"out": self.out, "name": self.name, "device": self.device}
-        return self._show_verdicts(api.train(self.config, **where, mirror=self.mirror, quiet=self.quiet))
+            from lengthwise.runs.costs import costs, costs_text
+
+            with progress_shown("measuring the time of a step", news, at_once=True):
+                found = costs(self.config, self.device)
+            return print(json.dumps(found, indent=2) if self.json else costs_text(found))
+        names = ("out", "name", "device", "mirror", "quiet")
+        return self._show_verdicts(api.train(self.config, **{name: getattr(self, name) for name in names}))
 
     def _show_verdicts(self, run: api.Run) -> None:
         from lengthwise.report.run_tables import show_verdicts, verdict_json
         from lengthwise.runs.costs import counts_text
 
-        rows = run.verdicts
+        rows, config, console = run.verdicts, self.config, Console(highlight=False)
         if self.json:
             content = {"run": str(run.path), "rows": [verdict_json(row) for row in rows]}
             return print(json.dumps(content, indent=2))
-        config, console = self.config, Console(highlight=False)
         title = f"{config.task} trained on {config.train}, {config.encoding}"
         show_verdicts(console, rows, config.spec.task, title)
         if samples := run.view.source.costs().get("samples"):
             console.print(f"Trained on a fixed set: {counts_text(samples)}")
         return console.print(f"Run folder: {run.path}", soft_wrap=True)
-
-    def _show_costs(self, news: Console) -> None:
-        from lengthwise.runs.costs import costs, costs_text
-
-        with progress_shown("measuring the time of a step", news) as watch:
-            watch(0, 1)
-            found = costs(self.config, self.device)
-        return print(json.dumps(found, indent=2) if self.json else costs_text(found))
 
 
 def task_among(words: Sequence[str], start: Start) -> str | None:
@@ -173,19 +167,17 @@ class Sweep(Configured, Verbosity):
 
     def run(self) -> None:
         news = self.news()
-        console = news if self.json else Console(highlight=False, quiet=self.quiet)
-        where = {"device": self.device, "console": console}
-        folders, failures = self.scale_out.train(self._runs(), self.out, self.out / "logs", **where)
-        self._show(folders)
-        if failures:
-            sys.exit(1)
-
-    def _runs(self) -> Rows:
         task, vary = self.config.task, self.grid.values()
         given = changed_options(self.config, self.grid.first(self.start, task))
         for name in given.keys() & vary.keys():
             raise InputError(f"--{name} cannot be combined with --vary {name}")
-        return grid({**self.start.options(), "task": task, **given}, vary)
+        runs = grid({**self.start.options(), "task": task, **given}, vary)
+        console = news if self.json else Console(highlight=False, quiet=self.quiet)
+        where = {"device": self.device, "console": console}
+        folders, failures = self.scale_out.train(runs, self.out, self.out / "logs", **where)
+        self._show(folders)
+        if failures:
+            sys.exit(1)
 
     def _show(self, folders: Sequence[RunFolder]) -> None:
         from lengthwise.records.view import RunView

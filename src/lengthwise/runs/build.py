@@ -19,7 +19,6 @@ from lengthwise.runs.machine import FLOAT, SMALLER_MODEL, parameter_count, refus
 from lengthwise.theory.encodings import layout_facts
 from lengthwise.tokens.hashing import derive
 from lengthwise.tokens.layouts import build_layout
-from lengthwise.tokens.layouts.layout import Layout
 from lengthwise.tokens.sampling import Stream
 from lengthwise.training.data import TrainingData, problems_per_row, row_length
 from lengthwise.training.optimizer import Optimizer
@@ -39,15 +38,12 @@ class Form:
             self.training = build_layout(spec.layout, spec.task, *_training_widths(config))
         self.row_tokens = row_length(self.training, config.data)
         """Tokens of a training row, including padding."""
-        self.training_positions = encoding.needs(self.row_tokens, _widest(self.training))
-        self.positions = encoding.needs(max(self.layout.length, self.row_tokens), _widest(self.layout))
+        widest = [max(own.operand_width, own.answer_width) for own in (self.training, self.layout)]
+        self.training_positions = encoding.needs(self.row_tokens, widest[0])
+        self.positions = encoding.needs(max(self.layout.length, self.row_tokens), widest[1])
         """Positions that the longest sequence needs, in evaluation or training."""
         self.position_rows = config.model.context or encoding.default_rows(self.positions)
         """Positions of the model: as configured, or the encoding's default."""
-
-
-def _widest(layout: Layout) -> int:
-    return max(layout.operand_width, layout.answer_width)
 
 
 def _training_widths(config: RunConfig) -> tuple[int, int]:
@@ -238,17 +234,13 @@ def stack_key(config: RunConfig) -> str:
     decides what is written, such as intermediate steps or leading zeros, it must be the same.
     """
     content, facts = config.model_dump(mode="json"), layout_facts(config.spec.layout)
-    own = {
+    content |= {
         "task": config.task if facts.with_steps or facts.levels_answers else "",
         "train": "" if facts.fixed_width else _training_widths(config),
         "test": [str(domain) for domain in config.spec.tests],
         "seed": 0,
     }
-    widths = {"operand_width": config.operand_width, "answer_width": config.answer_width}
-    rates = dict.fromkeys(("learning_rate", "muon_learning_rate", "weight_decay"))
-    shape = {
-        "model": {**content["model"], "dropout": None},
-        "data": {**content["data"], **widths},
-        "training": {**content["training"], **rates},
-    }
-    return json.dumps({**content, **own, **shape})
+    content["model"]["dropout"] = None
+    content["data"] |= {"operand_width": config.operand_width, "answer_width": config.answer_width}
+    content["training"] |= dict.fromkeys(("learning_rate", "muon_learning_rate", "weight_decay"))
+    return json.dumps(content)

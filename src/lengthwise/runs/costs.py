@@ -40,8 +40,8 @@ def costs_text(costs: Mapping[str, Any]) -> str:
     lines = {
         "parameters": f"{costs['parameters']:,}",
         "tokens/problem": f"{costs['tokens_per_problem']}",
-        "memory": f"{_megabytes(costs['state_bytes'])} for weights, gradients and optimizer, "
-        f"{_megabytes(costs['activation_bytes'])} for activations",
+        "memory": f"{costs['state_bytes'] / 2**20:,.1f} MB for weights, gradients and optimizer, "
+        f"{costs['activation_bytes'] / 2**20:,.1f} MB for activations",
         "time": f"{1000 * costs['seconds_per_step']:.1f} ms per step on {costs['device']}, "
         f"{duration(total)} for {costs['steps']:,} steps without evaluations",
     }
@@ -61,7 +61,7 @@ def costs(config: RunConfig, device: str) -> dict[str, Any]:
         check_memory([config], choose_device(device))
         stack = build([config], choose_device(device))
         steps = training_steps(stack, plain=True)
-        state = Trainer(stack.model, steps, config.training).state()
+        state = Trainer(steps).state()
         return {
             "parameters": stack.model.parameter_count(),
             "tokens_per_problem": Form(config).training.length,
@@ -119,10 +119,6 @@ def _seconds_each(
     return (time.perf_counter() - start) / done
 
 
-def _megabytes(count: int) -> str:
-    return f"{count / 2**20:,.1f} MB"
-
-
 # --- benchmarks ---------------------------------------------------------------------------------------------
 
 
@@ -135,19 +131,22 @@ def bench(
     domains, against truth and prediction. `watch` is called with the number of measurements done.
     """
     check_memory([config] * members, device)
-    sizes, rates = sorted({1, members}), []
+    sizes = sorted({1, members})
     total = len(sizes) + 4
     watch(0, total)
     ceilings = measure_ceilings(device)
     configs = [config.changed(seed=config.seed + k) for k in range(members)]
-    for done, size in enumerate(sizes, start=1):
-        watch(done, total)
+    rates: list[dict[str, float]] = []
+    for size in sizes:
+        watch(len(rates) + 1, total)
         rates.append(_training_rate(configs[:size], device, ceilings, seconds))
     stack = build([config], device)
+    assess = Assessment(stack)
+    stack.model.eval()
     watch(total - 3, total)
-    interim = _evaluation_seconds(stack, detail=False)
+    interim = _seconds_each(lambda: assess([0], detail=False), device)
     watch(total - 2, total)
-    evaluation = _evaluation_seconds(stack, detail=True)
+    evaluation = _seconds_each(lambda: assess([0], detail=True), device)
     problems = sum(row.problems.a.shape[1] for row in domain_rows(stack))
     watch(total - 1, total)
     data = training_data(stack, DRAWN)
@@ -253,10 +252,3 @@ def _training_rate(
         "share_of_ceiling": rate * len(configs) * floor,
         "setup_seconds": setup,
     }
-
-
-def _evaluation_seconds(stack: Stack, *, detail: bool) -> float:
-    """The time of an evaluation after a warm-up."""
-    assess = Assessment(stack)
-    stack.model.eval()
-    return _seconds_each(lambda: assess([0], detail=detail), stack.device)

@@ -74,23 +74,9 @@ class ScaleOut:
     def engine(self, device: str, logs: Path) -> "Engine":
         from lengthwise.runs.machine import choose_device
 
-        self._check(device)
-        assert self.on is not None
-        if self.on == "local":
-            choose_device(device)
-        own = {
-            "local": {"logs": logs},
-            "ray": {"address": self.address},
-            "slurm": {"logs": logs, "parameters": self.slurm},
-        }
-        gpus = 0 if device == "cpu" else self.gpus
-        make = resolve_name(ENGINES[self.on])
-        return make(workers=self.workers, gpus=gpus, retries=self.retries, **own[self.on])
-
-    def _check(self, device: str) -> None:
         if device not in DEVICES:
             raise unknown("device", device, DEVICES)
-        if self.on not in ENGINES:
+        if self.on is None or self.on not in ENGINES:
             raise unknown("engine", self.on, ENGINES)
         if device == "cpu" and self.gpus:
             raise InputError("--gpus requires a device other than cpu")
@@ -103,6 +89,16 @@ class ScaleOut:
                 raise InputError(f"{name} is {value} (must be {lowest} or more)")
         if self.workers is not None and self.workers > MOST_WORKERS:
             raise InputError(f"workers is {self.workers} (must be {MOST_WORKERS:,} or less)")
+        if self.on == "local":
+            choose_device(device)
+        own = {
+            "local": {"logs": logs},
+            "ray": {"address": self.address},
+            "slurm": {"logs": logs, "parameters": self.slurm},
+        }
+        gpus = 0 if device == "cpu" else self.gpus
+        make = resolve_name(ENGINES[self.on])
+        return make(workers=self.workers, gpus=gpus, retries=self.retries, **own[self.on])
 
 
 IN_THIS_PROCESS, ON_THIS_MACHINE = ScaleOut(), ScaleOut(on="local")

@@ -18,7 +18,7 @@ from lengthwise.evaluation.decode import decode, split_failures
 from lengthwise.evaluation.measure import Row, measure, measure_candidates, measure_decoded, measure_steps
 from lengthwise.evaluation.probes import measure_changed, measure_dependence, measure_dynamics
 from lengthwise.evaluation.problems import Problems, given_problems, test_problems
-from lengthwise.evaluation.strata import Strata, chain_strata, measure_strata, pair_strata, set_strata
+from lengthwise.evaluation.strata import chain_strata, measure_strata, pair_strata, set_strata
 from lengthwise.evaluation.text import Answered, Found, Prompts, TextModel, ask, find_functions, text_records
 from lengthwise.progress import Watch, unwatched
 from lengthwise.records.analysis import Dependence, dependence_of
@@ -69,16 +69,22 @@ class Assessment:
 
 def _after_training(stack: Stack, rows: Sequence[Row]) -> list[Record]:
     """The optional measurements of the evaluation config, which is the same for all members of a stack."""
-    config, records = stack.config.evaluation, []
+    config, tests, records = stack.config.evaluation, stack.config.spec.tests, list[Record]()
+    drawing = stack.drawing(config.problems)
     candidates = [Hypothesis.parse(name) for name in config.hypotheses]
     if config.dependence:
         records += assess_dependence(stack)
-    records += measure_strata(stack, _strata(stack, rows, candidates))
+    strata = chain_strata(rows, drawing, candidates) if config.chains else []
+    if config.pairs:
+        strata.append(pair_strata(stack.drawing(config.pairs)))
+    for length in dict.fromkeys(domain.length for domain in tests):
+        strata += [set_strata(name, drawing, length) for name in dict.fromkeys(config.sets)]
+    records += measure_strata(stack, strata)
     records += measure_candidates(stack, rows, candidates)
     if config.changed_digits:
-        drawing = stack.drawing(config.changed_digits)
-        longer_than_one = [domain for domain in stack.config.spec.tests if domain.length > 1]
-        records += [r for domain in longer_than_one for r in measure_changed(stack, drawing, domain)]
+        few = stack.drawing(config.changed_digits)
+        for domain in (domain for domain in tests if domain.length > 1):
+            records += measure_changed(stack, few, domain)
     if layout_facts(stack.config.spec.layout).with_steps:
         records += measure_steps(stack, rows)
     if config.decoded:
@@ -86,18 +92,6 @@ def _after_training(stack: Stack, rows: Sequence[Row]) -> list[Record]:
     if config.anatomy:
         records += measure_anatomy(stack, few_rows(stack, config.anatomy))
     return records
-
-
-def _strata(stack: Stack, rows: Sequence[Row], candidates: Sequence[Hypothesis]) -> list[Strata]:
-    config, strata = stack.config.evaluation, []
-    drawing = stack.drawing(config.problems)
-    if config.chains:
-        strata += chain_strata(rows, drawing, candidates)
-    if config.pairs:
-        strata.append(pair_strata(stack.drawing(config.pairs)))
-    for length in dict.fromkeys(domain.length for domain in stack.config.spec.tests):
-        strata += [set_strata(name, drawing, length) for name in dict.fromkeys(config.sets)]
-    return strata
 
 
 def assess_dependence(stack: Stack) -> list[Record]:
@@ -223,11 +217,18 @@ def evaluate(
         raise InputError(f"show_errors is {show_errors} (must be 0 or more)")
     with memory_errors_explained(1):
         run = run if isinstance(run, LoadedRun) else load(run, device=device)
-        run = _drawn_otherwise(run, problems, seed)
-        stack, spec = run.stack, run.config.spec
+        config = run.config
+        if problems is not None:
+            config = config.changed(evaluation={"problems": problems})
+        if seed is not None:
+            config = config.changed(seed=seed)
+        run = replace(run, config=config, stack=replace(run.stack.after([run.step]), configs=[config]))
+        stack, spec = run.stack, config.spec
         domains = _domains(run, test) if pairs is None else []
         if pairs is not None:
-            rows = [_given(run, pairs)]
+            given = given_problems(Path(pairs), spec.task, stack.layout.operand_width, stack.device)
+            run.check_answers(to_pairs(given.pair, config.base))
+            rows = [given_row(stack, given)]
         else:
             measured, whole = spec.measured_domains(domains), problems or WHOLE_LIMIT
             rows = domain_rows(stack, measured, problems=problems, whole=whole)
@@ -240,16 +241,6 @@ def evaluate(
             shown = dependence_of(depends, spec.task, spec.predicted_hypothesis(_longest_tested(stack)))
         errors = find_errors(run, rows, show_errors)
         return Evaluation([*records, *depends], judged, errors, shown, followed)
-
-
-def _drawn_otherwise(run: LoadedRun, problems: int | None, seed: int | None) -> LoadedRun:
-    """The same trained model with another number of problems or seed for evaluation."""
-    config = run.config
-    if problems is not None:
-        config = config.changed(evaluation={"problems": problems})
-    if seed is not None:
-        config = config.changed(seed=seed)
-    return replace(run, config=config, stack=replace(run.stack.after([run.step]), configs=[config]))
 
 
 def measure_each(stack: Stack, rows: Sequence[Row], *, decoded: bool, watch: Watch) -> list[Record]:
@@ -288,13 +279,6 @@ def _domains(run: LoadedRun, test: str | None) -> Sequence[Domain]:
     for domain in domains:
         run.check_room(domain.answer_digits(run.config.spec.task), f"the longest answer of {domain}")
     return domains
-
-
-def _given(run: LoadedRun, path: Path | str) -> Row:
-    width, base = run.stack.layout.operand_width, run.config.base
-    problems = given_problems(Path(path), run.config.spec.task, width, run.stack.device)
-    run.check_answers(to_pairs(problems.pair, base))
-    return given_row(run.stack, problems)
 
 
 def _answered(stack: Stack, rows: Sequence[Row]) -> list[Answered]:

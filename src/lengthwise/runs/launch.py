@@ -21,7 +21,7 @@ from lengthwise.model.positions import check_encoding
 from lengthwise.progress import TrainingBar, news_console
 from lengthwise.records.files import fault_point, folder_lock
 from lengthwise.records.folder import RunFolder
-from lengthwise.records.schema import TRAIN_LOSS, Record
+from lengthwise.records.schema import TRAIN_LOSS, TRUTH, Record
 from lengthwise.runs.build import (
     Module,
     build,
@@ -45,7 +45,7 @@ from lengthwise.training.checkpoint import (
     remove_leftovers,
     save_checkpoint,
 )
-from lengthwise.training.trainer import Callbacks, Progress, Trainer
+from lengthwise.training.trainer import Callbacks, Trainer
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +112,7 @@ def train_jobs(
             run = None
             try:
                 with memory_errors_explained(len(members)), ExitStack() as opened:
-                    mirrors = [mirror_into(mirror, job.folder, opened) for job in members]
+                    mirrors = [_mirror_into(mirror, job.folder, opened) for job in members]
                     run = StackRun(members, where, mirrors, console, module)
                     run.to_the_end()
             except InputError as error:
@@ -174,130 +174,120 @@ class StackRun:
         device: torch.device,
         mirrors: Sequence[Write],
         console: Console,
-        module: Module | None = None,
+        module: Module | None,
     ) -> None:
         self.jobs, self.mirrors = jobs, mirrors
-        self.names, configs = [job.folder.name for job in jobs], [job.config for job in jobs]
+        names, configs = [job.folder.name for job in jobs], [job.config for job in jobs]
         check_memory(configs, device)
-        self.stack = build(configs, device, self.names, module=module)
+        self.stack = build(configs, device, names, module=module)
         self.assess = Assessment(self.stack)
-        self.trainer = Trainer(self.stack.model, training_steps(self.stack), self.stack.config.training)
-        title = self.names[0] if len(jobs) == 1 else f"{len(jobs)} models"
+        self.trainer = Trainer(training_steps(self.stack))
+        title = names[0] if len(jobs) == 1 else f"{len(jobs)} models"
         self.bar = TrainingBar(title, self.stack.config.training.steps, console)
         self.evaluation_seconds = 0.0
         self._resume()
 
     def to_the_end(self) -> None:
-        measuring = (self._evaluate, self._finish, self._record_losses)
+        trainer, measuring = self.trainer, (self._evaluate, self._finish, self._record_losses)
         with self.bar, _stop_signal() as stop:
-            self.trainer.run(Callbacks(*measuring, self._checkpoint, self._after_step, stop.is_set))
-        progress = self.trainer.progress
-        log.info("%.1f s of steps, %.1f s of evaluations", progress.seconds, self.evaluation_seconds)
-        if not progress.finished:
-            raise KeyboardInterrupt(f"stopped after step {progress.step}; the same command resumes it")
-        sets = self.trainer.steps.data.sets
-        for k, steps in enumerate(self.trainer.steps_taken()):
-            alive = progress.alive[k]
-            self.jobs[k].folder.set_status(
+            trainer.run(Callbacks(*measuring, self._checkpoint, self.bar.step, stop.is_set))
+        log.info("%.1f s of steps, %.1f s of evaluations", trainer.seconds, self.evaluation_seconds)
+        if not trainer.finished:
+            raise KeyboardInterrupt(f"stopped after step {trainer.step}; the same command resumes it")
+        sets = trainer.steps.data.sets
+        for k, (job, steps) in enumerate(zip(self.jobs, trainer.steps_taken(), strict=True)):
+            alive = trainer.alive[k]
+            job.folder.set_status(
                 "done" if alive else "failed",
                 **({} if alive else {"reason": "the loss is no longer finite"}),
                 step=steps,
                 tokens=steps * tokens_per_step(self.stack),
-                seconds=round(progress.seconds, 3),
+                seconds=round(trainer.seconds, 3),
                 evaluation_seconds=round(self.evaluation_seconds, 3),
                 **({"samples": sets[k].counts} if sets else {}),
             )
 
     def _resume(self) -> None:
         """Load each member's checkpoint; without one, start with empty records."""
-        whole, where = self.trainer.state(), max(job.place for job in self.jobs)
+        trainer, whole, where = self.trainer, self.trainer.state(), max(job.place for job in self.jobs)
         for k, job in enumerate(self.jobs):
-            folder = job.folder.checkpoint_path
+            folder, state = job.folder.checkpoint_path, load_state(job.folder.checkpoint_path)
             if job.place < where:  # it died before this checkpoint of the others
                 whole["training/alive"][k] = 0.0
-                continue
-            state = load_state(folder)
-            if state is None:
+            elif state is None:
                 job.folder.cut_records(0)
-                continue
-            own = {name: tensor[k : k + 1] for name, tensor in whole.items()}
-            copy_into(own, load_tensors(folder, state), folder)
-            job.folder.cut_records(state.records_size)
-            remove_leftovers(folder, state)
-            progress = self.trainer.progress
-            progress.step, progress.seconds, progress.finished = state.step, state.seconds, state.finished
-            progress.learned_at[k] = state.learned_at
-            self.evaluation_seconds = state.evaluation_seconds
-        self.trainer.progress.alive = self.trainer.steps.alive()
+            else:
+                own = {name: tensor[k : k + 1] for name, tensor in whole.items()}
+                copy_into(own, load_tensors(folder, state), folder)
+                job.folder.cut_records(state.records_size)
+                remove_leftovers(folder, state)
+                trainer.step, trainer.seconds, trainer.finished = state.step, state.seconds, state.finished
+                trainer.learned_at[k] = state.learned_at
+                self.evaluation_seconds = state.evaluation_seconds
+        trainer.alive = trainer.steps.alive()
 
-    def _after_step(self, progress: Progress) -> None:
-        self.bar.step(progress, self.trainer.last_step())
-
-    def _evaluate(self, progress: Progress) -> list[float]:
-        with self._timed():
-            records = self.assess([progress.step] * len(self.jobs), detail=False)
-            self._record(progress, records)
-        accuracies = training_accuracies(self.stack, records)
-        self.bar.evaluated(progress, accuracies)
+    def _evaluate(self, trainer: Trainer) -> list[float]:
+        accuracies = training_accuracies(self.stack, self._measure([trainer.step] * len(self.jobs), detail=False))
+        self.bar.evaluated(trainer, accuracies)
         return accuracies
 
-    def _record_losses(self, progress: Progress) -> None:
-        self._record(progress, [])
-        self.bar.read_losses(progress)
+    def _finish(self, trainer: Trainer) -> None:
+        self._measure(trainer.steps_taken(), detail=True)
 
-    def _finish(self, progress: Progress) -> None:
-        with self._timed():
-            steps = self.trainer.steps_taken()
-            records = self.assess(steps, detail=True)
-            records += assess_held_out(self.stack.after(steps), self.trainer.steps.data.sets)
-            self._record(progress, records)
-
-    @contextmanager
-    def _timed(self) -> Iterator[None]:
-        """Time an evaluation, separately from training. It waits for the device itself, so the clock need not."""
+    def _measure(self, steps: Sequence[int], *, detail: bool) -> list[Record]:
+        """Measure and record. It is timed separately from training, and waits for the device itself, so the clock
+        need not."""
         start = time.perf_counter()
         fault_point("mid-evaluation")
-        yield
+        records = self.assess(steps, detail=detail)
+        if detail:
+            records += assess_held_out(self.stack.after(steps), self.trainer.steps.data.sets)
+        self._record(records)
         seconds = time.perf_counter() - start
-        log.info("evaluated at step %d in %.2f s", self.trainer.progress.step, seconds)
+        log.info("evaluated at step %d in %.2f s", self.trainer.step, seconds)
         self.evaluation_seconds += seconds
+        return records
 
-    def _record(self, progress: Progress, records: Sequence[Record]) -> None:
-        members = self.stack.after(self.trainer.steps_taken()).members
-        for k, (job, member) in enumerate(zip(self.jobs, members, strict=True)):
-            if not progress.alive[k]:
+    def _record_losses(self, trainer: Trainer) -> None:
+        self._record([])
+        self.bar.read_losses(trainer)
+
+    def _record(self, records: Sequence[Record]) -> None:
+        trainer = self.trainer
+        for k, member in enumerate(self.stack.after(trainer.steps_taken()).members):
+            if not trainer.alive[k]:
                 continue
             # A member whose training has ended gets no records from later evaluations of the others, and one that
             # diverged none of values that are not finite.
             own = [r for r in records if (r.run, r.step) == (member.run, member.step)]
             own = [r for r in own if r.value is None or math.isfinite(r.value)]
-            if progress.losses and member.step == progress.step:
-                total = progress.loss_steps * job.config.training.batch
+            if trainer.losses and member.step == trainer.step:
+                total = trainer.loss_steps * trainer.config.batch
                 make = partial(record_maker(member), domain=str(member.train), selection="sampled", seen=1.0)
-                own.append(make(metric=TRAIN_LOSS, value=progress.losses[k], total=total))
-            job.folder.append(own)
+                own.append(make(metric=TRAIN_LOSS, value=trainer.losses[k], total=total))
+            self.jobs[k].folder.append(own)
             self.mirrors[k](own)
 
-    def _checkpoint(self, progress: Progress) -> None:
+    def _checkpoint(self, trainer: Trainer) -> None:
         """Save all members in one transaction: each keeps its old checkpoint until all have a new one."""
-        start, whole = time.perf_counter(), self.trainer.state()
-        live = [(k, job) for k, job in enumerate(self.jobs) if progress.alive[k]]
-        for k, job in live:
+        start, whole, names = time.perf_counter(), trainer.state(), [job.folder.name for job in self.jobs]
+        live = [k for k, alive in enumerate(trainer.alive) if alive]
+        for k in live:
             save_checkpoint(
-                job.folder.checkpoint_path,
+                self.jobs[k].folder.checkpoint_path,
                 {name: tensor[k : k + 1] for name, tensor in whole.items()},
-                step=progress.step,
-                finished=progress.finished,
-                learned_at=progress.learned_at[k],
-                seconds=progress.seconds,
+                step=trainer.step,
+                finished=trainer.finished,
+                learned_at=trainer.learned_at[k],
+                seconds=trainer.seconds,
                 evaluation_seconds=self.evaluation_seconds,
-                records_size=job.folder.records_size(),
-                dead=[name for name, alive in zip(self.names, progress.alive, strict=True) if not alive],
-                stack=[self.names[k] for k, _ in live] if len(live) > 1 else (),
+                records_size=self.jobs[k].folder.records_size(),
+                dead=[name for k, name in enumerate(names) if k not in live],
+                stack=[names[k] for k in live] if len(live) > 1 else (),
             )
-        for _, job in live:
-            drop_previous(job.folder.checkpoint_path)
-        log.info("saved step %d in %.2f s", progress.step, time.perf_counter() - start)
+        for k in live:
+            drop_previous(self.jobs[k].folder.checkpoint_path)
+        log.info("saved step %d in %.2f s", trainer.step, time.perf_counter() - start)
 
 
 @contextmanager
@@ -325,7 +315,7 @@ def _stop_signal() -> Iterator[Event]:
 # --- records shown elsewhere too ------------------------------------------------------------------------------
 
 
-def mirror_into(name: str | None, folder: RunFolder, opened: ExitStack) -> Write:
+def _mirror_into(name: str | None, folder: RunFolder, opened: ExitStack) -> Write:
     """A function that sends a run's records to the mirror of this name; it does nothing without a name."""
     if name is None:
         return lambda records: None
@@ -341,8 +331,8 @@ def _tensorboard(folder: RunFolder) -> Iterator[Write]:
     from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415 (an extra)
 
     def write(records: Sequence[Record]) -> None:
-        for record in records:
-            writer.add_scalar(_name(record), _value(record), record.step)
+        for name, value, step in _scalars(records):
+            writer.add_scalar(name, value, step)
         writer.flush()
 
     with SummaryWriter(log_dir=str(folder.path / "tensorboard")) as writer:
@@ -356,7 +346,7 @@ def _wandb(folder: RunFolder) -> Iterator[Write]:
 
     def write(records: Sequence[Record]) -> None:
         for step in sorted({record.step for record in records}):
-            run.log({_name(r): _value(r) for r in records if r.step == step}, step=step)
+            run.log({name: value for name, value, at in _scalars(records) if at == step}, step=step)
 
     place = {"name": folder.name, "dir": str(folder.path), "config": folder.config()}
     try:
@@ -370,13 +360,10 @@ def _wandb(folder: RunFolder) -> Iterator[Write]:
 MIRRORS = {"tensorboard": _tensorboard, "wandb": _wandb}
 
 
-def _name(record: Record) -> str:
-    words = [record.metric, record.domain]
-    return "/".join(words if record.reference == "truth" else [*words, record.reference])
-
-
-def _value(record: Record) -> float:
-    if record.correct is not None:
-        return record.correct / record.total
-    assert record.value is not None
-    return record.value
+def _scalars(records: Sequence[Record]) -> Iterator[tuple[str, float, int]]:
+    """The name, value and step of each record."""
+    for record in records:
+        words = [record.metric, record.domain, *([] if record.reference == TRUTH else [record.reference])]
+        value = record.value if record.correct is None else record.correct / record.total
+        assert value is not None
+        yield "/".join(words), value, record.step

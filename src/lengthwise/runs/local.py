@@ -72,12 +72,9 @@ def worker_environments(gpus: float | None, workers: int | None) -> list[dict[st
     if not LEAST_SHARE <= share <= 1:
         raise InputError(f"gpus is {share:g} (must be 0, or {LEAST_SHARE:g} to 1: a run trains on one GPU)")
     room = [{"CUDA_VISIBLE_DEVICES": name} for _ in range(int(1 / share)) for name in devices]
-    chosen = (room or [{} for _ in range(workers or _cores())])[:workers]
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    chosen = (room or [{} for _ in range(workers or cores)])[:workers]
     return [{**own, **dict.fromkeys(THREADS, "1")} for own in chosen] if len(chosen) > 1 else chosen
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def visible_gpus() -> list[str]:
@@ -156,24 +153,18 @@ class _Pool:
                 worker.kill()
                 _ended(worker)
             self.selector.close()
-            _remove_empty(self.logs)
+            for log in self.logs.glob("worker-*.log"):
+                if log.stat().st_size == 0:
+                    log.unlink()
+            with suppress(OSError):  # it is not empty, or not there
+                self.logs.rmdir()
 
 
 def _ended(worker: "subprocess.Popen[str]") -> int:
-    assert worker.stdin is not None and worker.stdout is not None
-    with suppress(BrokenPipeError):
-        worker.stdin.close()
-    worker.stdout.close()
+    """Its exit code, once its pipes are closed."""
+    with suppress(BrokenPipeError), worker:
+        pass
     return worker.wait()
-
-
-def _remove_empty(logs: Path) -> None:
-    """Remove empty log files, and their folder if it is empty."""
-    for log in logs.glob("worker-*.log"):
-        if log.stat().st_size == 0:
-            log.unlink()
-    with suppress(OSError):
-        logs.rmdir()
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -83,16 +83,11 @@ def device_memory(device: torch.device) -> int:
     """Bytes of memory of a GPU, or of this machine within the limits of this process."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[1]
-    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return min([machine, *filter(None, map(_limit, _CONTROL_GROUPS))])
-
-
-def _limit(path: str) -> int | None:
-    """The memory limit of a container; None without one."""
-    try:
-        return int(Path(path).read_text())
-    except (OSError, ValueError):
-        return None
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for path in _CONTROL_GROUPS:
+        with suppress(OSError, ValueError):  # a container without a limit
+            limits.append(int(Path(path).read_text()))
+    return min(limits)
 
 
 def parameter_count(model: ModelConfig, vocabulary: int, position_rows: int) -> int:

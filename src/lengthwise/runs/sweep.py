@@ -70,41 +70,37 @@ def pieces(jobs: Sequence[Job], device: str, most: int) -> list[Work]:
     shapes: dict[str, list[Job]] = {}
     for job in jobs:
         shapes.setdefault(stack_key(job.config), []).append(job)
-    return [_work(part, device) for alike in shapes.values() for part in _even_parts(alike, most)]
-
-
-def _even_parts(jobs: Sequence[Job], most: int) -> list[Sequence[Job]]:
-    count = -(-len(jobs) // most)
-    ends = [len(jobs) * k // count for k in range(count + 1)]
-    return [jobs[start:end] for start, end in pairwise(ends)]
-
-
-def _work(jobs: Sequence[Job], device: str) -> Work:
-    # Workers may have another working directory.
-    return Work({str(job.folder.path.absolute()): job.config.model_dump(mode="json") for job in jobs}, device)
+    works: list[Work] = []
+    for alike in shapes.values():
+        count = -(-len(alike) // most)
+        ends = [len(alike) * k // count for k in range(count + 1)]
+        for start, end in pairwise(ends):
+            # Absolute paths, as workers may have another working directory.
+            paths = (str(job.folder.path.absolute()) for job in alike[start:end])
+            configs = (job.config.model_dump(mode="json") for job in alike[start:end])
+            works.append(Work(dict(zip(paths, configs, strict=True)), device))
+    return works
 
 
 def finish(work: Work) -> Failures:
     """Train runs to the end, resuming where needed. Failures are returned and recorded in their folders; the other
     runs of a stack go on without them."""
-    jobs = [Job(read_config(config, path), RunFolder(path)) for path, config in work.runs.items()]
-    return _finish(jobs, work.device, deadline=time.monotonic() + PATIENCE)
-
-
-def _finish(jobs: Sequence[Job], device: str, deadline: float) -> Failures:
-    try:
-        _train_when_free(jobs, device, deadline)
-    except InputError as error:
-        if len(jobs) == 1:
-            return _recorded(error, jobs)
-    except Exception as error:
-        return _recorded(error, jobs)
-    else:
-        failed = [job.folder for job in jobs if job.folder.status() == "failed"]
-        return {str(folder.path): folder.costs()["reason"] for folder in failed}
-    # After the except clause, as the error keeps the memory of the failed stack.
-    middle = len(jobs) // 2
-    return _finish(jobs[:middle], device, deadline) | _finish(jobs[middle:], device, deadline)
+    deadline, failures = time.monotonic() + PATIENCE, Failures()
+    stacks = [[Job(read_config(config, path), RunFolder(path)) for path, config in work.runs.items()]]
+    while stacks:
+        jobs = stacks.pop()
+        middle = len(jobs) // 2
+        try:
+            _train_when_free(jobs, work.device, deadline)
+        except Exception as error:
+            if isinstance(error, InputError) and middle:
+                stacks += [jobs[middle:], jobs[:middle]]  # trained once the error no longer keeps their memory
+            else:
+                failures |= _recorded(error, jobs)
+        else:
+            failed = [job.folder for job in jobs if job.folder.status() == "failed"]
+            failures |= {str(folder.path): folder.costs()["reason"] for folder in failed}
+    return failures
 
 
 def _train_when_free(jobs: Sequence[Job], device: str, deadline: float) -> None:
@@ -134,12 +130,18 @@ def _recorded(error: Exception, jobs: Sequence[Job]) -> Failures:
 def sweep_jobs(
     jobs: Sequence[Job], engine: Engine, *, device: str, stack: int, console: Console, finish: Finish = finish
 ) -> Failures:
-    """Train all runs to the end on an engine; returns the failures. The same call again resumes what is left."""
-    check(jobs)
+    """Train all runs to the end on an engine; returns the failures. The same call again resumes what is left.
+
+    Nothing starts if a run cannot be trained, or if its folder has another config.
+    """
+    for job in jobs:
+        check_encoding(job.config.model, job.config.encoding)
+        if job.folder.is_taken():
+            job.folder.refuse_other(job.config.model_dump(mode="json"), completed)
     board = Board([job.folder for job in jobs], console)
     works = [work for work in pieces(jobs, device, stack) if not board.done.issuperset(work.runs)]
     try:
-        with board.shown(), closing(engine.run(finish, works)) as events:
+        with board.live if console.is_terminal else nullcontext(), closing(engine.run(finish, works)) as events:
             for event in events if works else ():
                 if event is not None:
                     board.ended(works[event[0]].runs, event[1])
@@ -148,14 +150,6 @@ def sweep_jobs(
         done = f"{len(board.done)} of {len(jobs)} runs done"
         raise KeyboardInterrupt(f"stopped with {done}; the same command resumes the others") from None
     return board.failures
-
-
-def check(jobs: Sequence[Job]) -> None:
-    """Raise an InputError for a run that cannot be trained, or whose folder has another config."""
-    for job in jobs:
-        check_encoding(job.config.model, job.config.encoding)
-        if job.folder.is_taken():
-            job.folder.refuse_other(job.config.model_dump(mode="json"), completed)
 
 
 class Board:
@@ -172,9 +166,6 @@ class Board:
         self.console, self.live, self.refreshed = console, Live(console=console, auto_refresh=False), 0.0
         self.stamps = {path: _stamp(folder) for path, folder in self.folders.items()}
         """To distinguish a running run from one that was killed before: both have the status `running`."""
-
-    def shown(self) -> Live | nullcontext[None]:
-        return self.live if self.console.is_terminal else nullcontext()
 
     def ended(self, paths: Iterable[str], failures: Failures) -> None:
         for path in paths:

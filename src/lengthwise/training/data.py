@@ -71,12 +71,11 @@ class TrainingData:
         width, mode = layout.operand_width, config.sampling
         self.sets: list[FixedSet] = []
         """The fixed set of problems that each member draws from; none where every problem is new."""
-        if config.samples is not None:
-            self.sets = [FixedSet(m, config.samples, width, mode=mode, device=device) for m in members]
-            self.pairs = self._from_sets
-        else:
+        if config.samples is None:
             sparse = config.sparse_digits
-            self.pairs = Sampler(members, width, mode=mode, sparse=sparse, side="train", device=device)
+            self.sampler = Sampler(members, width, mode=mode, sparse=sparse, side="train", device=device)
+        else:
+            self.sets = [FixedSet(m, config.samples, width, mode=mode, device=device) for m in members]
         self.answers = Answers(tasks, layout.answer_width)
         self.within_batch = torch.arange(batch, device=device)
         self.within_row = torch.arange(self.per_row, device=device)
@@ -85,7 +84,10 @@ class TrainingData:
     def __call__(self, first: int | Tensor) -> Batch:
         rows = self.within_batch + first
         problems = (rows.unsqueeze(-1) * self.per_row + self.within_row).flatten()
-        a, b = self.pairs(problems)
+        if self.sets:
+            a, b = map(torch.stack, zip(*(fixed.batch(problems) for fixed in self.sets), strict=True))
+        else:
+            a, b = self.sampler(problems)
         tokens = self.layout.encode(a, b, self.answers(a, b))
         problem = None
         if self.per_row > 1:
@@ -93,12 +95,9 @@ class TrainingData:
             problem = (tokens.ids == self.layout.vocabulary.bos).cumsum(-1) - 1
         offset = None if self.offsets == 1 else self._offset(rows, problems, problem, tokens)
         positions = number_tokens(self.encoding, tokens.significance, tokens.number, offset)
-        return Batch(tokens.ids, self._around(positions), tokens.answer, problem, self.tail)
-
-    def _from_sets(self, indices: Tensor) -> tuple[Tensor, Tensor]:
-        """Operands [M, B, W] of the problems of given indices [B]."""
-        a, b = zip(*(fixed.batch(indices) for fixed in self.sets), strict=True)
-        return torch.stack(a), torch.stack(b)
+        if self.circle:  # what runs beyond the last row goes on at row 1
+            positions = torch.where(has_position(positions), (positions - 1) % self.circle + 1, 0)
+        return Batch(tokens.ids, positions, tokens.answer, problem, self.tail)
 
     def _offset(self, rows: Tensor, problems: Tensor, problem: Tensor | None, tokens: Tokens) -> Tensor:
         """Of each row [M, B, 1], or, where every problem has its own, of each token [M, B, T].
@@ -109,23 +108,16 @@ class TrainingData:
         would be learned apart from all others.
         """
         if not self.circle or problem is None:
-            offsets = self._own_offsets(tokens) if self.own_range else self.offsets
+            offsets: int | Tensor = self.offsets
+            if self.own_range:  # [M, B]: with how many of them each problem fits the table
+                assert self.encoding.rows is not None, "an offset is one of a table"
+                longest = number_tokens(self.encoding, tokens.significance, tokens.number).amax(-1)
+                offsets = self.encoding.rows - longest
             return below(Draws(self.offset_keys, rows)(0), offsets).unsqueeze(-1)
         of_problems = below(Draws(self.offset_keys, problems)(0), self.offsets)
         own = of_problems.unflatten(1, (-1, self.per_row)).gather(-1, problem)
         as_tested = problem == (rows % TURNS).unsqueeze(-1)
         return torch.where(as_tested, 0, own) if self.encoding.shift_invariant else own
-
-    def _around(self, positions: Tensor) -> Tensor:
-        """What runs beyond the last row goes on at row 1."""
-        if not self.circle:
-            return positions
-        return torch.where(has_position(positions), (positions - 1) % self.circle + 1, 0)
-
-    def _own_offsets(self, tokens: Tokens) -> Tensor:
-        """With how many offsets each problem fits the table: [M, B]."""
-        assert self.encoding.rows is not None, "an offset is one of a table"
-        return self.encoding.rows - number_tokens(self.encoding, tokens.significance, tokens.number).amax(-1)
 
 
 def concatenated(tokens: Tokens, count: int, length: int, line_break: int) -> Tokens:

@@ -20,7 +20,7 @@ from torch.func import functional_call
 from lengthwise.model.gpt import GPT
 from lengthwise.training.data import Batch, TrainingData
 from lengthwise.training.optimizer import Optimizer
-from lengthwise.training.trainer import Dropout, Factors, Logits, Steps, answer_losses
+from lengthwise.training.trainer import Dropout, Factors, Steps, answer_losses
 
 WINDOW = 32
 WARM_UP = 3  # calls before capture: compilation, workspaces, autotuning
@@ -54,7 +54,13 @@ class GraphSteps(Steps):
         self.window = made._replace(**{name: part.clone() for name, part in _tensors(made).items()})
         self.program = compiled_model(model, (batch, *made.ids.shape[2:]))
         self.update = torch.compile(_update, **COMPILED)
-        self._record()
+        # Capture both graphs, and undo what warming up did to the state.
+        model.train()
+        mutable = [*(group.values for group in optimizer.groups), *self.state().values(), self.cursor]
+        kept = [tensor.clone() for tensor in mutable]
+        self.fill, self.step = _capture(self._fill_window), _capture(self._one_step)
+        for tensor, before in zip(mutable, kept, strict=True):
+            tensor.copy_(before)
 
     def take(self, first: int, factors: Factors) -> None:
         steps = torch.arange(first, first + WINDOW)
@@ -67,51 +73,36 @@ class GraphSteps(Steps):
         for _ in factors:
             self.step.replay()
 
-    def _record(self) -> None:
-        """Capture both graphs, and undo what warming up did to the state."""
-        self.model.train()
-        kept = {id(t): t.clone() for t in self._mutable()}
-        self.fill = _capture(self._fill_window)
-        self.step = _capture(self._one_step)
-        for tensor in self._mutable():
-            tensor.copy_(kept[id(tensor)])
-
-    def _mutable(self) -> list[Tensor]:
-        values = [group.values for group in self.optimizer.groups]
-        return [*values, *self.state().values(), self.cursor]
-
     def _fill_window(self) -> None:
         fresh = _tensors(self.data(self.first_problem))
         for name, held in _tensors(self.window).items():
             held.copy_(fresh[name])
 
     def _one_step(self) -> None:
-        batch = self._current_batch()
         leaves = [t.detach().requires_grad_() for t in (self.optimizer.others.values, self.rounded)]
+        others, matrices = self.optimizer.groups
+        # The compiled model as a function of the flat parameters, the matrices in the compute dtype.
+        weights = {**dict(self.model.named_buffers()), **others.named(leaves[0]), **matrices.named(leaves[1])}
         number, factor = (table.index_select(0, self.cursor) for table in (self.numbers, self.factors))
-        losses = answer_losses(self._with_weights(leaves), batch, self.dropout(number.long() - 1))
+        losses = answer_losses(
+            lambda ids, positions, **rest: functional_call(self.program, weights, (ids, positions), rest),
+            self._current_batch(),
+            self.dropout(number.long() - 1),
+        )
         gradients = torch.autograd.grad(losses.sum(), leaves)
         self.update(self.optimizer, self.rounded, list(gradients), number, factor.mT)
         self.losses.add(losses.detach())
         self.cursor += 1
 
-    def _with_weights(self, leaves: list[Tensor]) -> Logits:
-        """The compiled model as a function of the flat parameters, the matrices in the compute dtype."""
-        others, matrices = self.optimizer.groups
-        weights = {**dict(self.model.named_buffers()), **others.named(leaves[0]), **matrices.named(leaves[1])}
-
-        def logits(ids: Tensor, positions: Tensor, **rest: Any) -> Tensor:
-            return functional_call(self.program, weights, (ids, positions), rest)
-
-        return logits
-
     def _current_batch(self) -> Batch:
-        """The cursor's batch of the window; what all steps share is not cut."""
-        parts = _tensors(self.window).items()
-        return self.window._replace(**{name: self._cut(part) for name, part in parts if _per_step(part)})
-
-    def _cut(self, part: Tensor) -> Tensor:
-        return part.unflatten(1, (WINDOW, self.batch)).index_select(1, self.cursor).squeeze(1)
+        """The cursor's batch of the window. What differs from problem to problem, [M or 1, W B, T], is cut; what
+        all steps share is not."""
+        cut = {
+            name: part.unflatten(1, (WINDOW, self.batch)).index_select(1, self.cursor).squeeze(1)
+            for name, part in _tensors(self.window).items()
+            if part.dim() == 3 and part.shape[1] > 1
+        }
+        return self.window._replace(**cut)
 
 
 def compiled_model(model: GPT, batch_shape: tuple[int, ...]) -> GPT:
@@ -147,11 +138,6 @@ def _update(
 def _tensors(batch: Batch) -> dict[str, Tensor]:
     """Its tensors, by name."""
     return {name: part for name, part in batch._asdict().items() if isinstance(part, Tensor)}
-
-
-def _per_step(part: Tensor) -> bool:
-    """Whether a part of a window differs from problem to problem, as [M or 1, W B, T] does."""
-    return part.dim() == 3 and part.shape[1] > 1
 
 
 def _capture(work: Callable[[], None]) -> torch.cuda.CUDAGraph:

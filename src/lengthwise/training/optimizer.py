@@ -13,7 +13,7 @@ Shapes: M members, N parameters of a member, I and O features in and out.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import accumulate
 
 import torch
 from torch import Tensor, nn
@@ -27,65 +27,45 @@ NEWTON_SCHULZ_STEPS = 5
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)  # tuned for speed by Muon's authors: values end near 1, not at 1
 
 
-@dataclass(frozen=True, slots=True)
-class FlatParameter:
-    """A parameter [M, *shape] of a group."""
-
-    name: str
-    shape: tuple[int, ...]
-    size: int
-    maps: int
-    """How many maps a matrix holds, side by side along its last axis."""
-
-
 class FlatGroup:
     """Some parameters as one tensor `values` [M, N]. The model goes on using them as views of it."""
 
-    def __init__(self, named: Sequence[tuple[str, nn.Parameter]], maps: Mapping[nn.Parameter, int]) -> None:
-        self.parameters = [parameter for _, parameter in named]
-        self.entries = [FlatParameter(name, tuple(p.shape[1:]), p[0].numel(), maps.get(p, 1)) for name, p in named]
-        self.values = _joined([p.detach().flatten(1) for p in self.parameters])
-        for parameter, view in zip(self.parameters, self.views(self.values), strict=True):
+    def __init__(self, named: Mapping[str, nn.Parameter], maps: Mapping[nn.Parameter, int]) -> None:
+        self.parameters = named
+        self.maps = [maps.get(parameter, 1) for parameter in named.values()]
+        """How many maps a matrix holds, side by side along its last axis."""
+        self.sizes = [parameter[0].numel() for parameter in named.values()]
+        self.values = _joined(parameter.detach().flatten(1) for parameter in named.values())
+        for parameter, view in zip(named.values(), self.views(self.values), strict=True):
             parameter.data = view
-        decays = [torch.full((1, p[0].numel()), float(_is_matrix(p))) for p in self.parameters]
+        is_matrix = [p.dim() == 3 and p.shape[1] > 1 for p in named.values()]
+        decays = [torch.full((1, size), float(own)) for size, own in zip(self.sizes, is_matrix, strict=True)]
         self.decays = _joined(decays)[0].to(self.values.device)
         """[N] 1 for what weight decay shrinks; biases and scales of norms, [M, 1, C], stay."""
 
     def views(self, flat: Tensor) -> list[Tensor]:
         """A tensor [M, N] as the parameters' shapes, in their order."""
-        pieces = flat.split([entry.size for entry in self.entries], dim=1)
-        return [piece.unflatten(1, entry.shape) for piece, entry in zip(pieces, self.entries, strict=True)]
+        pieces = zip(flat.split(self.sizes, dim=1), self.parameters.values(), strict=True)
+        return [piece.unflatten(1, parameter.shape[1:]) for piece, parameter in pieces]
 
     def named(self, flat: Tensor) -> dict[str, Tensor]:
-        return {entry.name: view for entry, view in zip(self.entries, self.views(flat), strict=True)}
+        return dict(zip(self.parameters, self.views(flat), strict=True))
 
     def take_gradient(self) -> Tensor:
         """The parameters' gradients as one tensor [M, N], taken away from them."""
         gradients: list[Tensor] = []
-        for entry, parameter in zip(self.entries, self.parameters, strict=True):
+        for name, parameter in self.parameters.items():
             if parameter.grad is None:
-                raise InputError(f"parameter {entry.name} takes no part in the loss")
+                raise InputError(f"parameter {name} takes no part in the loss")
             gradients.append(parameter.grad.flatten(1))
             parameter.grad = None
         return _joined(gradients)
 
 
-def _joined(pieces: list[Tensor]) -> Tensor:
+def _joined(pieces: Iterable[Tensor]) -> Tensor:
     """[M, N]; of a module of one's own no parameter is known to be a matrix inside a block."""
-    return torch.cat(pieces, dim=1) if pieces else torch.zeros(1, 0)
-
-
-def flatten(model: nn.Module) -> tuple[FlatGroup, FlatGroup]:
-    """The matrices inside a model's blocks, and the rest of its parameters."""
-    maps = {module.weight: module.maps for module in model.modules() if isinstance(module, Linear)}
-    inside, rest = [], []
-    for name, p in model.named_parameters():
-        (inside if name.startswith("blocks.") and p in maps else rest).append((name, p))
-    return FlatGroup(inside, maps), FlatGroup(rest, maps)
-
-
-def _is_matrix(parameter: Tensor) -> bool:
-    return parameter.dim() == 3 and parameter.shape[1] > 1
+    found = [*pieces]
+    return torch.cat(found, dim=1) if found else torch.zeros(1, 0)
 
 
 class Optimizer:
@@ -96,12 +76,18 @@ class Optimizer:
 
     def __init__(self, model: nn.Module, configs: Sequence[TrainingConfig]) -> None:
         self.config = config = configs[0]
-        self.matrices, self.others = flatten(model)
+        maps = {module.weight: module.maps for module in model.modules() if isinstance(module, Linear)}
+        named = dict(model.named_parameters())
+        inside = {name: p for name, p in named.items() if name.startswith("blocks.") and p in maps}
+        self.matrices = FlatGroup(inside, maps)
+        self.others = FlatGroup({name: p for name, p in named.items() if name not in inside}, maps)
         assert len(configs) == len(self.others.values), "a config for each member"
         self.rates = self._column([c.learning_rate for c in configs])
         self.muon_rates = self._column([c.muon_learning_rate for c in configs])
         self.decays = self._column([c.weight_decay for c in configs])
-        self.uses_muon = config.optimizer == "muon" and bool(self.matrices.entries)
+        self.groups = [group for group in (self.others, self.matrices) if group.parameters]
+        self.uses_muon = config.optimizer == "muon" and bool(inside)
+        self.adamw_groups = self.groups[:1] if self.uses_muon else self.groups
         self.means = [torch.zeros_like(group.values) for group in self.groups]  # Muon's momentum is one too
         self.squares = [torch.zeros_like(group.values) for group in self.adamw_groups]
         self.alive = torch.ones(len(self.others.values), 1, device=self.others.values.device)
@@ -109,14 +95,6 @@ class Optimizer:
     def _column(self, values: list[float]) -> Tensor:
         """[M, 1]"""
         return torch.tensor(values, device=self.others.values.device).unsqueeze(1)
-
-    @property
-    def groups(self) -> list[FlatGroup]:
-        return [group for group in (self.others, self.matrices) if group.entries]
-
-    @property
-    def adamw_groups(self) -> list[FlatGroup]:
-        return self.groups[:1] if self.uses_muon else self.groups
 
     @torch.no_grad()
     def step(self, number: int | Tensor, factor: float | Tensor) -> Tensor:
@@ -130,32 +108,29 @@ class Optimizer:
     @torch.no_grad()
     def update(self, gradients: list[Tensor], number: int | Tensor, factor: float | Tensor) -> Tensor:
         """The same with the gradients [M, N] of the groups given."""
-        norms = sum_of_squares(gradients).sqrt()
+        norms = torch.stack([gradient.float().square().sum(1) for gradient in gradients]).sum(0).sqrt()
         self.alive *= norms.isfinite().unsqueeze(1)
         scale = (self.config.clip / (norms + 1e-6)).clamp(max=1.0).unsqueeze(1)
-        for index, group in enumerate(self.adamw_groups):
-            self._adamw(index, group, torch.where(self.alive > 0, gradients[index] * scale, 0.0), number, factor)
+        clipped = [torch.where(self.alive > 0, gradient * scale, 0.0) for gradient in gradients]
+        rates = self.alive * factor * self.rates
+        first, second = self.config.betas
+        adamw = zip(self.adamw_groups, clipped, self.means, self.squares, strict=False)
+        for group, gradient, means, squares in adamw:
+            means.lerp_(gradient, 1 - first)
+            squares.mul_(second).addcmul_(gradient, gradient, value=1 - second)
+            spread = squares.sqrt() / (1 - second**number) ** 0.5 + EPSILON
+            group.values.mul_(1 - rates * (group.decays * self.decays))
+            group.values.sub_(rates / (1 - first**number) * means / spread)
         if self.uses_muon:
-            self._muon(torch.where(self.alive > 0, gradients[1] * scale, 0.0), factor)
+            self._muon(clipped[1], factor)
         return norms
-
-    def _adamw(
-        self, index: int, group: FlatGroup, gradient: Tensor, number: int | Tensor, factor: float | Tensor
-    ) -> None:
-        (first, second), means, squares = self.config.betas, self.means[index], self.squares[index]
-        rate, decay = self.alive * factor * self.rates, group.decays * self.decays
-        means.lerp_(gradient, 1 - first)
-        squares.mul_(second).addcmul_(gradient, gradient, value=1 - second)
-        spread = squares.sqrt() / (1 - second**number) ** 0.5 + EPSILON
-        group.values.mul_(1 - rate * decay).sub_(rate / (1 - first**number) * means / spread)
 
     def _muon(self, gradient: Tensor, factor: float | Tensor) -> None:
         """Update matrices by Nesterov's momentum made orthogonal."""
         group, means, momentum = self.matrices, self.means[1], self.config.muon_momentum
         rate = self.alive * factor * self.muon_rates
         means.lerp_(gradient, 1 - momentum)
-        directions = group.views(gradient.lerp(means, momentum))
-        updates = _orthogonal_directions(directions, [entry.maps for entry in group.entries])
+        updates = _orthogonal(group.views(gradient.lerp(means, momentum)), group.maps)
         group.values.mul_(1 - rate * self.decays).sub_(rate * torch.cat([u.flatten(1) for u in updates], dim=1))
 
     def state(self) -> dict[str, Tensor]:
@@ -163,12 +138,6 @@ class Optimizer:
         means = {f"means/{index}": tensor for index, tensor in enumerate(self.means)}
         squares = {f"squares/{index}": tensor for index, tensor in enumerate(self.squares)}
         return {**means, **squares, "alive": self.alive}
-
-
-def sum_of_squares(gradients: list[Tensor]) -> Tensor:
-    """[M]"""
-    first, *others = (gradient.float().square().sum(1) for gradient in gradients)
-    return sum(others, first)
 
 
 def learning_rate_factor(config: TrainingConfig, step: int, progress: float) -> float:
@@ -182,31 +151,22 @@ def learning_rate_factor(config: TrainingConfig, step: int, progress: float) -> 
     return rise
 
 
-def _orthogonal_directions(directions: Sequence[Tensor], maps: Sequence[int]) -> list[Tensor]:
-    """Each direction [M, I, O] made orthogonal; where it holds several maps side by side, each by itself."""
-    pieces = [
-        piece for direction, count in zip(directions, maps, strict=True) for piece in direction.chunk(count, -1)
-    ]
-    results = list(_orthogonal(pieces))
-    updates: list[Tensor] = []
-    for count in maps:
-        parts, results = results[:count], results[count:]
-        updates.append(parts[0] if count == 1 else torch.cat(parts, -1))
-    return updates
-
-
-def _orthogonal(matrices: list[Tensor]) -> Iterable[Tensor]:
-    """Newton-Schulz over a list of [M, I, O], in batches of equal shape, wide side last."""
-    wide = [m if m.shape[-2] <= m.shape[-1] else m.mT for m in matrices]
-    results: list[Tensor] = list(wide)
-    for shape in {m.shape for m in wide}:
-        indices = [i for i, m in enumerate(wide) if m.shape == shape]
-        batch = newton_schulz(torch.cat([wide[i] for i in indices]))
-        for i, result in zip(indices, batch.chunk(len(indices)), strict=True):
-            results[i] = result
-    for matrix, result in zip(matrices, results, strict=True):
-        inputs, outputs = matrix.shape[-2:]
-        yield (result if inputs <= outputs else result.mT) * max(1.0, outputs / inputs) ** 0.5
+def _orthogonal(directions: Sequence[Tensor], maps: Sequence[int]) -> list[Tensor]:
+    """Each direction [M, I, O] made orthogonal; where it holds several maps side by side, each by itself. Those of
+    equal shape are one batch, their wide side last."""
+    pieces = [piece for own, count in zip(directions, maps, strict=True) for piece in own.chunk(count, -1)]
+    wide = [piece if piece.shape[1] <= piece.shape[2] else piece.mT for piece in pieces]
+    found: dict[int, Tensor] = {}
+    for shape in {piece.shape for piece in wide}:
+        indices = [index for index, piece in enumerate(wide) if piece.shape == shape]
+        batch = newton_schulz(torch.cat([wide[index] for index in indices]))
+        found |= zip(indices, batch.chunk(len(indices)), strict=True)
+    for index, piece in enumerate(pieces):
+        inputs, outputs = piece.shape[1:]
+        found[index] = (found[index] if inputs <= outputs else found[index].mT) * max(1.0, outputs / inputs) ** 0.5
+    ends = accumulate(maps)
+    parts = [[found[index] for index in range(end - count, end)] for end, count in zip(ends, maps, strict=True)]
+    return [part[0] if len(part) == 1 else torch.cat(part, -1) for part in parts]
 
 
 def newton_schulz(matrices: Tensor) -> Tensor:

@@ -12,8 +12,8 @@ Shapes: M members.
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -22,22 +22,17 @@ from torch.nn import functional
 from lengthwise.errors import InputError
 from lengthwise.model.gpt import GPT
 from lengthwise.model.layers import Noise
-from lengthwise.training import TrainingConfig
 from lengthwise.training.data import Batch, TrainingData
 from lengthwise.training.optimizer import Optimizer, learning_rate_factor
 
-Measured = TypeVar("Measured")
+Recorded = TypeVar("Recorded")
 
 LOSS_READINGS = 200
 """A loss curve has about so many points, where evaluations do not make more. Each reading waits for the device."""
 
 
-class Logits(Protocol):
-    """A model as a function: logits [M, B, tail, V]."""
-
-    def __call__(
-        self, ids: Tensor, positions: Tensor, *, tail: int, noise: Noise | None, problem: Tensor | None
-    ) -> Tensor: ...
+Logits = Callable[..., Tensor]
+"""A model as a function: logits [M, B, tail, V] of ids and positions, and of what `answer_losses` names."""
 
 
 class Dropout:
@@ -120,38 +115,18 @@ def answer_losses(model: Logits, batch: Batch, noise: Noise | None) -> Tensor:
     return (losses.view_as(counts) * counts).sum((1, 2)) / counts.sum((1, 2))
 
 
-@dataclass
-class Progress:
-    """Where training stands."""
-
-    step: int = 0
-    """Steps done."""
-    seconds: float = 0.0
-    """Seconds spent in steps."""
-    finished: bool = False
-    """Whether training is over and its last evaluation recorded."""
-    losses: list[float] = field(default_factory=list[float])
-    """Mean loss of each member between the last two times that losses were read."""
-    loss_steps: int = 0
-    """Over how many steps that mean was taken."""
-    alive: list[bool] = field(default_factory=list[bool])
-    """Whether each member's gradients have stayed finite."""
-    learned_at: list[int | None] = field(default_factory=list[int | None])
-    """The step from which each member's learning rate falls, under the schedule wsd."""
-
-
 @dataclass(frozen=True)
 class Callbacks:
-    """What happens between steps."""
+    """What happens between steps. Each is given the trainer, whose fields say where training stands."""
 
-    evaluate: Callable[[Progress], Sequence[float]]
+    evaluate: Callable[["Trainer"], Sequence[float]]
     """Measure and record; return each member's lowest accuracy on the lengths of its training domain."""
-    finish: Callable[[Progress], None]
+    finish: Callable[["Trainer"], None]
     """The same in full detail, once, after the last step."""
-    record_losses: Callable[[Progress], None]
+    record_losses: Callable[["Trainer"], None]
     """Record losses alone, between evaluations."""
-    checkpoint: Callable[[Progress], None]
-    after_step: Callable[[Progress], None]
+    checkpoint: Callable[["Trainer"], None]
+    after_step: Callable[["Trainer"], None]
     stop: Callable[[], bool]
     """Whether someone asked to stop early."""
 
@@ -160,10 +135,21 @@ class Trainer:
     """Members of a stack end together, but under the schedule wsd each has a cool-down of its own: when that is
     over its learning rate is zero, so that it stays as it is while others go on."""
 
-    def __init__(self, model: GPT, steps: Steps, config: TrainingConfig) -> None:
-        self.model, self.steps, self.config = model, steps, config
-        self.progress = Progress(alive=[True] * model.members, learned_at=[None] * model.members)
+    def __init__(self, steps: Steps) -> None:
+        self.steps, self.model, self.config = steps, steps.model, steps.optimizer.config
+        self.step, self.seconds = 0, 0.0
+        """Steps done, and seconds spent in them."""
+        self.finished = False
+        """Whether training is over and its last evaluation recorded."""
+        self.losses: list[float] = []
+        """Mean loss of each member between the last two times that losses were read."""
+        self.loss_steps = 0
+        """Over how many steps that mean was taken."""
         self.losses_read_at = 0
+        self.alive = [True] * self.model.members
+        """Whether each member's gradients have stayed finite."""
+        self.learned_at: list[int | None] = [None] * self.model.members
+        """The step from which each member's learning rate falls, under the schedule wsd."""
 
     def state(self) -> dict[str, Tensor]:
         """Every tensor that what follows depends on, each with its leading member axis."""
@@ -172,31 +158,31 @@ class Trainer:
 
     def run(self, callbacks: Callbacks) -> None:
         """Train to the end, which is a number of steps, of seconds, or a target; or until asked to stop."""
-        if self.progress.finished:
-            return
-        self.losses_read_at = self.progress.step - self.steps.losses.steps
-        if self.progress.step == 0:
-            self._measure(callbacks.evaluate)
+        if self.finished:
+            return None
+        self.losses_read_at = self.step - self.steps.losses.steps
+        between_readings = max(1, self.config.steps // LOSS_READINGS)  # in steps: no clock, no device to wait for
+        if self.step == 0:
+            self._with_losses(callbacks.evaluate)
         while not self._over():
             self._advance()
-            callbacks.after_step(self.progress)
+            callbacks.after_step(self)
             if self._due(self.config.evaluate_every):
-                if self._reached(self._measure(callbacks.evaluate)):
+                if self._reached(self._with_losses(callbacks.evaluate)):
                     break
-            elif self._losses_due():
+            elif self.step - self.losses_read_at >= between_readings and not self._over():
                 self._with_losses(callbacks.record_losses)
             if callbacks.stop():
-                self._checkpoint(callbacks)
-                return
+                return self._checkpoint(callbacks)
             if self._due(self.config.checkpoint_every):
                 self._checkpoint(callbacks)
-        self._measure(callbacks.finish)
-        self.progress.finished = True
-        self._checkpoint(callbacks)
+        self._with_losses(callbacks.finish)
+        self.finished = True
+        return self._checkpoint(callbacks)
 
     def steps_taken(self) -> list[int]:
         """How many steps have changed each member."""
-        return [min(self.progress.step, self._end(k)) for k in range(self.model.members)]
+        return [min(self.step, self._end(k)) for k in range(self.model.members)]
 
     def _reached(self, accuracies: Sequence[float]) -> bool:
         """Whether training stops here; the schedule wsd only starts the cool-down of those that have learned."""
@@ -205,25 +191,26 @@ class Trainer:
         learned = [accuracy >= self.config.target for accuracy in accuracies]
         if self.config.schedule != "wsd":
             return all(learned)
-        for k, done in enumerate(learned):
-            if done and self.progress.learned_at[k] is None:
-                self.progress.learned_at[k] = self.progress.step
+        before = zip(learned, self.learned_at, strict=True)
+        self.learned_at = [self.step if done and at is None else at for done, at in before]
         return False
 
     def _advance(self) -> None:
         """As many steps as can be taken at once: up to the next evaluation, checkpoint or the end."""
-        start, step = time.perf_counter(), self.progress.step
-        if self.config.schedule == "wsd" and self._no_time_left():
-            self.progress.learned_at = [step if at is None else at for at in self.progress.learned_at]
-        ends = [every - step % every for every in (self.config.evaluate_every, self.config.checkpoint_every)]
-        count = min(self.steps.most, self.last_step() - step, *ends)
-        self.steps.take(step, [self._factors(step, k) for k in range(count)])
-        self.progress.step += count
-        self.progress.seconds += time.perf_counter() - start
+        start, config = time.perf_counter(), self.config
+        if config.schedule == "wsd" and config.seconds is not None and self.step > 0:
+            cooldown_seconds = config.cooldown * (self.seconds / self.step)
+            if config.seconds - self.seconds <= cooldown_seconds:  # it starts now, to end with the seconds
+                self.learned_at = [self.step if at is None else at for at in self.learned_at]
+        ends = [every - self.step % every for every in (config.evaluate_every, config.checkpoint_every)]
+        count = min(self.steps.most, self.last_step() - self.step, *ends)
+        self.steps.take(self.step, [self._factors(k) for k in range(count)])
+        self.step += count
+        self.seconds += time.perf_counter() - start
 
-    def _factors(self, step: int, ahead: int) -> list[float]:
+    def _factors(self, ahead: int) -> list[float]:
         """What each member's learning rates are multiplied by, `ahead` steps from here."""
-        step, members = step + ahead, range(self.model.members)
+        step, members = self.step + ahead, range(self.model.members)
         if self.config.schedule == "wsd":
             behind = [1 - (self._end(k) - step) / self.config.cooldown for k in members]
         else:
@@ -232,67 +219,49 @@ class Trainer:
 
     def _end(self, member: int) -> int:
         """The step with which a member's training ends, as far as is known."""
-        learned_at = self.progress.learned_at[member]
+        learned_at = self.learned_at[member]
         end = self.config.steps if learned_at is None else learned_at + self.config.cooldown
         return min(end, self.config.steps)
 
     def last_step(self) -> int:
         """The step with which the stack's training ends, as far as is known."""
-        ends = [self._end(k) for k, alive in enumerate(self.progress.alive) if alive]
+        ends = [self._end(k) for k, alive in enumerate(self.alive) if alive]
         return max(ends, default=self.config.steps)
 
-    def _no_time_left(self) -> bool:
-        """Whether the cool-down has to start now to end with the seconds that training may take."""
-        if self.config.seconds is None or self.progress.step == 0:
-            return False
-        step_seconds = self.progress.seconds / self.progress.step
-        return self.config.seconds - self.progress.seconds <= self.config.cooldown * step_seconds
-
     def _share_done(self) -> float:
-        by_steps = self.progress.step / self.config.steps
-        by_time = self.progress.seconds / self.config.seconds if self.config.seconds else 0.0
-        return max(by_steps, by_time)
+        by_time = self.seconds / self.config.seconds if self.config.seconds else 0.0
+        return max(self.step / self.config.steps, by_time)
 
     def _over(self) -> bool:
-        if self.config.schedule == "wsd":
-            return self.progress.step >= self.last_step()
-        return self._share_done() >= 1
+        return self.step >= self.last_step() if self.config.schedule == "wsd" else self._share_done() >= 1
 
     def _due(self, every: int) -> bool:
-        return self.progress.step % every == 0 and not self._over()
+        return self.step % every == 0 and not self._over()
 
-    def _losses_due(self) -> bool:
-        """Counted in steps, so that nothing waits for the device."""
-        steps = self.progress.step - self.losses_read_at
-        return steps >= max(1, self.config.steps // LOSS_READINGS) and not self._over()
-
-    def _measure(self, evaluate: Callable[[Progress], Measured]) -> Measured:
-        self.model.eval()
-        return self._with_losses(evaluate)
-
-    def _with_losses(self, record: Callable[[Progress], Measured]) -> Measured:
-        """Read the losses since the reading before, and record them."""
+    def _with_losses(self, record: Callable[["Trainer"], Recorded]) -> Recorded:
+        """Read the losses since the reading before, and record them, or what is measured now too."""
         self._look()
+        self.model.eval()
         losses = self.steps.losses
         if losses.steps > 0:
-            self.progress.losses = (losses.sums / losses.steps).tolist()
-            self.progress.loss_steps = losses.steps
-        recorded = record(self.progress)
+            self.losses = (losses.sums / losses.steps).tolist()
+            self.loss_steps = losses.steps
+        recorded = record(self)
         losses.clear()
-        self.losses_read_at = self.progress.step
+        self.losses_read_at = self.step
         return recorded
 
     def _checkpoint(self, callbacks: Callbacks) -> None:
         self._look()
-        callbacks.checkpoint(self.progress)
+        callbacks.checkpoint(self)
 
     def _look(self) -> None:
         """See which members still live, before anything is written: a broken model helps nobody."""
         start = time.perf_counter()
-        self.progress.alive = self.steps.alive()  # waits for the device: still part of the steps' time
-        self.progress.seconds += time.perf_counter() - start
-        if not any(self.progress.alive):
+        self.alive = self.steps.alive()  # waits for the device: still part of the steps' time
+        self.seconds += time.perf_counter() - start
+        if not any(self.alive):
             raise InputError(
-                f"the loss is no longer finite at step {self.progress.step}; "
+                f"the loss is no longer finite at step {self.step}; "
                 "an earlier checkpoint, if there is one, is intact; a lower learning rate may help"
             )

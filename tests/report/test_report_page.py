@@ -20,7 +20,7 @@ from lengthwise.errors import InputError
 from lengthwise.records.files import folder_lock
 from lengthwise.records.verdicts import clopper_pearson
 from lengthwise.records.view import RunView
-from lengthwise.report.page import Report, find_runs, questions, verdict_tables
+from lengthwise.report.page import Report, verdict_tables
 from lengthwise.report.page.plots import (
     COLOURS,
     SYMBOLS,
@@ -75,7 +75,7 @@ def asked(folder):
 
 def shown(*paths):
     """The questions that the runs found there ask."""
-    return questions(find_runs(paths)[0])
+    return Report.of(paths).questions
 
 
 def seeds_of(setting):
@@ -385,7 +385,7 @@ def test_folders_that_cannot_be_shown_are_named_with_the_reason(tmp_path, capsys
     assert str(tmp_path) not in page
     shutil.rmtree(tmp_path / "good")
     with pytest.raises(InputError, match=r"nothing to report: directory: .*; empty: it has no records yet; "):
-        find_runs([tmp_path])
+        Report.of([tmp_path])
 
 
 def test_a_page_on_sound_runs_speaks_of_nothing_else(html):
@@ -407,7 +407,7 @@ def test_a_run_that_is_not_finished_is_shown_with_its_status(tmp_path, capsys, s
     rows = re.findall(r'<tr [^>]*><th scope="row"><a .*?</th>', page)
     assert [f'<small class="standing">{standing}</small>' in row for row in rows] == [False, True]
     assert f"Not finished: part ({standing})." in page and "Not finished: 1 of 2 runs." in page
-    part, whole = (run.verdicts for run in find_runs([tmp_path])[0])
+    part, whole = (run.verdicts for run in Report.of([tmp_path]).runs)
     assert [row.accuracy for row in part] == [row.accuracy for row in whole]
 
 

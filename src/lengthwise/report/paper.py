@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from statistics import fmean
@@ -101,12 +101,15 @@ def paper_table(collection: Collection, recipe: Recipe, truncated: bool) -> Pape
     # Runs at another scale are not rows of the paper.
     printed = printed_tables()[name] if note is None or note["scale"] == "full" else {}
     shown = [row for row in printed if row != BOTH_LONG] + [BOTH_LONG, *sorted(found.keys() - {*printed})]
-    lines = [
-        {"table": name, "row": row, "counted": row in printed and row != BOTH_LONG, **cell}
-        for row in shown
-        if row in found
-        for cell in _measured(found[row], truncated, printed.get(row, []))
-    ]
+    lines: list[dict[str, Any]] = []
+    for row in (row for row in shown if row in found):
+        seeds, counted = found[row], row in printed and row != BOTH_LONG
+        reference = f"truncated:{seeds.first.train.length}" if truncated else TRUTH
+        for cell in theory_cells(seeds.first.spec, truncated, printed.get(row, [])):
+            counts = {view.seed: view.final_counts.get((cell["test"], reference)) for view in seeds.views}
+            percents = {seed: 100 * own.share for seed, own in counts.items() if own is not None}
+            measured = {"seeds": [*percents], "percents": [*percents.values()]}
+            lines.append({"table": name, "row": row, "counted": counted, **cell, **measured})
     percents, measured = pl.col("percents").list, pl.col("measured")
     cells = (
         pl.DataFrame(lines, CELL_COLUMNS)
@@ -116,20 +119,12 @@ def paper_table(collection: Collection, recipe: Recipe, truncated: bool) -> Pape
     return PaperTable(recipe, truncated, cells, tuple(row for row in printed if row not in found))
 
 
-def _reading(collection: Collection, recipe: Recipe, *, truncated: bool) -> TextTable | None:
-    return paper_table(collection, recipe, truncated).reading()
+def against_truth(collection: Collection, recipe: Recipe) -> TextTable | None:
+    return paper_table(collection, recipe, truncated=False).reading()
 
 
-against_truth, against_truncated = partial(_reading, truncated=False), partial(_reading, truncated=True)
-
-
-def _measured(seeds: Seeds, truncated: bool, printed: Sequence[float]) -> Iterator[dict[str, Any]]:
-    """The cells of a row, with the percentage of every seed."""
-    reference = f"truncated:{seeds.first.train.length}" if truncated else TRUTH
-    for cell in theory_cells(seeds.first.spec, truncated, printed):
-        found = {view.seed: view.final_counts.get((cell["test"], reference)) for view in seeds.views}
-        percents = {seed: 100 * counts.share for seed, counts in found.items() if counts is not None}
-        yield {**cell, "seeds": [*percents], "percents": [*percents.values()]}
+def against_truncated(collection: Collection, recipe: Recipe) -> TextTable | None:
+    return paper_table(collection, recipe, truncated=True).reading()
 
 
 def theory_cells(spec: RunSpec, truncated: bool, printed: Sequence[float]) -> Iterator[dict[str, Any]]:

@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
 from lengthwise.recipes import THEORY
-from lengthwise.records.analysis import LEARNED, LearningOrder, Standstill, learning_order, standstills
+from lengthwise.records.analysis import LEARNED, LearningOrder, learning_order, standstills
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import GATE
 from lengthwise.records.view import RunView
@@ -35,7 +35,7 @@ from lengthwise.report.figures import (
     theory_line,
 )
 from lengthwise.report.queries import (
-    DependenceCells,
+    Cells,
     Point,
     Points,
     Seeds,
@@ -237,18 +237,17 @@ def accuracy_plateaus(views: Sequence[RunView]) -> Figure | None:
     """One panel per row with a plateau: every seed's accuracy on the training domain, and the predicted
     accuracies."""
     rows = grouped((view for view in views if view.task.modulus is not None), row_label)
-    groups = {name: (seeds, stands) for name, seeds in rows.items() if (stands := _standstills(seeds))}
+    groups = {name: (seeds, nearest) for name, seeds in rows.items() if (nearest := nearest_heights(seeds))}
 
-    def paint(axes: Axes, group: tuple[Seeds, list[tuple[Standstill, int]]]) -> None:
-        seeds, stands = group
+    def paint(axes: Axes, group: tuple[Seeds, dict[Plateau, bool]]) -> None:
+        seeds, nearest = group
         for run in seeds.each():
             percents = {step: point for step, point in run.own_accuracy().items() if step > 0}
             draw_training(axes, percents, marker="o", label="measured")
-        heights = plateaus(seeds.first.task, seeds.first.train)
-        for plateau in heights:
+        for plateau in plateaus(seeds.first.task, seeds.first.train):
             height = float(100 * plateau.accuracy)
             axes.axhline(height, color=PALE, linewidth=0.7, zorder=0, label="predicted accuracy")
-        for plateau, met in nearest_heights(stands, heights).items():
+        for plateau, met in nearest.items():
             _draw_height(axes, plateau, met)
         axes.set_yscale("log", nonpositive="clip")
         axes.set_yticks([1, 10, 100], ["1", "10", "100"])
@@ -258,22 +257,17 @@ def accuracy_plateaus(views: Sequence[RunView]) -> Figure | None:
     return small_multiples(groups, paint, x="step", y=y, columns=3, height=1.9, limits=HEIGHTS, legend="top")
 
 
-def _standstills(seeds: Seeds) -> list[tuple[Standstill, int]]:
-    """The plateaus of accuracy on the training domain of every seed, and the number of problems measured."""
-    found: list[tuple[Standstill, int]] = []
+def nearest_heights(seeds: Seeds) -> dict[Plateau, bool]:
+    """The predicted accuracy closest to each standstill of a seed's accuracy on the training domain, and whether
+    some standstill agrees with it."""
+    found: dict[Plateau, bool] = {}
+    heights = plateaus(seeds.first.task, seeds.first.train)
     for run in seeds.each():
         problems = run.first.config["evaluation"]["interim_problems"]
         accuracies = {step: point.mean / 100 for step, point in run.own_accuracy().items()}
-        found += [(stand, problems) for stand in standstills(accuracies, problems)]
-    return found
-
-
-def nearest_heights(stands: Sequence[tuple[Standstill, int]], heights: Sequence[Plateau]) -> dict[Plateau, bool]:
-    """The predicted accuracy closest to each standstill, and whether some standstill agrees with it."""
-    found: dict[Plateau, bool] = {}
-    for stand, problems in stands:
-        nearest = min(heights, key=lambda plateau: abs(float(plateau.accuracy) - stand.accuracy))
-        found[nearest] = found.get(nearest, False) or stand.is_at(float(nearest.accuracy), problems)
+        for stand in standstills(accuracies, problems):
+            nearest = min(heights, key=lambda plateau: abs(float(plateau.accuracy) - stand.accuracy))
+            found[nearest] = found.get(nearest, False) or stand.is_at(float(nearest.accuracy), problems)
     return found
 
 
@@ -342,28 +336,24 @@ def dependence(views: Sequence[RunView]) -> Figure | None:
     runs = grouped(views, _task_and_domain).items()
     groups = {name: (seeds.first, cells) for name, seeds in runs if (cells := dependence_cells(seeds))}
 
-    def paint(above: Axes, below: Axes, shown: tuple[RunView, DependenceCells]) -> None:
+    def paint(above: Axes, below: Axes, shown: tuple[RunView, tuple[Cells, Cells, object]]) -> None:
         view, (measured, exact, _) = shown
         # Up to the highest answer digit that ever changes.
         rows = range(1, 1 + max(i for cells in (measured, exact) for (i, _), share in cells.items() if share))
         columns = range(1, 1 + max(j for _, j in measured))
         for axes, cells in ((above, measured), (below, exact)):
             heat_map(axes, cells, rows, columns, upward=True)
-            _thin_ticks(axes)
+            for axis in (axes.xaxis, axes.yaxis):
+                ticks = axis.get_ticklocs()
+                # Every digit, or every other one if there are six or more.
+                if len(ticks) >= 6:
+                    axis.set_ticks(ticks[::2], [f"{tick + 1:g}" for tick in ticks[::2]])
             # Digits are in written order, units to the right; a line separates the trained ones from the rest.
             axes.invert_xaxis()
             axes.axvline(view.train.length - 0.5, color=COLOURS[1], linestyle="--", linewidth=1.2)
 
     x, y = "digit of a that is changed (1 = units)", ("measured:\nanswer digit", "exact:\nanswer digit")
     return small_multiples(groups, paint, x=x, y=y, height=1.3, stack=2, share=(True, False), scale="changed (%)")
-
-
-def _thin_ticks(axes: Axes) -> None:
-    """Every digit, or every other one if there are six or more."""
-    for axis in (axes.xaxis, axes.yaxis):
-        ticks = axis.get_ticklocs()
-        if len(ticks) >= 6:
-            axis.set_ticks(ticks[::2], [f"{tick + 1:g}" for tick in ticks[::2]])
 
 
 def regularization(views: Sequence[RunView]) -> Figure | None:

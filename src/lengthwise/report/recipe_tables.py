@@ -285,23 +285,16 @@ def board_table(collection: Collection, recipe: Recipe) -> TextTable | None:
 def table_1_by_length(collection: Collection, recipe: Recipe) -> TextTable | None:
     """The rows of the paper's Table 1, length by length."""
     board = leaderboard(of_rows(recipe.rows, collection.views))
+    lines: list[dict[str, str]] = []
     # The label of an encoding in its usual layout is its name.
-    lines = [
-        {
-            "positions": f"{family}: {encoding}",
-            "task": task,
-            **{str(test): f"{seeds.exact_match(test)}{dagger(seeds.first, test)}" for test in seeds.first.tests},
-            **dict(zip(("Table 1", "measured", "verdict"), _words(seeds), strict=True)),
-        }
-        for family, encoding in TABLE_1_ENCODINGS.items()
-        for task, seeds in board.get(encoding, {}).items()
-    ]
+    for family, encoding in TABLE_1_ENCODINGS.items():
+        for task, seeds in board.get(encoding, {}).items():
+            line = {"positions": f"{family}: {encoding}", "task": task}
+            for test in seeds.first.tests:
+                trained = seeds.first.spec.case(test).in_distribution
+                line[str(test)] = f"{seeds.exact_match(test)}{'†' if trained else ''}"
+            lines.append(line | dict(zip(("Table 1", "measured", "verdict"), _words(seeds), strict=True)))
     return text_table("Table 1 of the paper, measured", lines, words=2)
-
-
-def dagger(view: RunView, test: Domain) -> str:
-    """The mark of a trained length."""
-    return "†" if any(part.length == test.length for part in view.train.parts) else ""
 
 
 def _words(seeds: Seeds) -> tuple[str, str, str]:
@@ -311,19 +304,16 @@ def _words(seeds: Seeds) -> tuple[str, str, str]:
 
 def _data(board: dict[str, Line]) -> TextTable | None:
     """A line for each encoding, task and length, with all digits."""
-    lines = [
-        {
-            **{"encoding": view.encoding, "layout": view.layout, "task": task, "trained_on": view.train},
-            **{"test": test, "seeds": " ".join(str(run.seed) for run in seeds.views)},
-            **{name: f"{x:.6g}" for name, x in zip(("measured", "lowest", "highest"), found, strict=True)},
-            **dict(zip(("theory_goes_on", "goes_on", "verdict"), _words(seeds), strict=True)),
-        }
-        for line in board.values()
-        for task, seeds in line.items()
-        for view in (seeds.first,)
-        for test in view.tests
-        if (found := seeds.exact_match(test))
-    ]
+    lines: list[dict[str, object]] = []
+    for task, seeds in (item for line in board.values() for item in line.items()):
+        view, runs = seeds.first, " ".join(str(run.seed) for run in seeds.views)
+        verdicts = dict(zip(("theory_goes_on", "goes_on", "verdict"), _words(seeds), strict=True))
+        place = {"encoding": view.encoding, "layout": view.layout, "task": task, "trained_on": view.train}
+        for test in view.tests:
+            if found := seeds.exact_match(test):
+                measured = {"measured": found.mean, "lowest": found.low, "highest": found.high}
+                numbers = {name: f"{x:.6g}" for name, x in measured.items()}
+                lines.append(place | {"test": test, "seeds": runs} | numbers | verdicts)
     return text_table("Encodings by task and length", lines)
 
 

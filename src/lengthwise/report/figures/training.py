@@ -1,7 +1,7 @@
 """Figures over training: accuracy by length and by digit, R2 and learning order of digits; and training
 settings."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from statistics import StatisticsError, correlation
@@ -204,7 +204,11 @@ def _with_dynamics(views: Sequence[RunView]) -> tuple[dict[str, Seeds], list[int
 
 def learning_steps(views: Sequence[RunView]) -> Figure | None:
     """One panel per training domain: the step at which each digit is learned, with the top positions shaded."""
-    groups = {name: orders for name, seeds in by_training_set(views).items() if (orders := [*_orders(seeds)])}
+    groups: dict[str, list[LearningOrder]] = {}
+    for name, seeds in by_training_set(views).items():
+        for view in seeds.views:
+            with suppress(InputError):
+                groups.setdefault(name, []).append(learning_order(view.records, view.train))
     steps = [step for orders in groups.values() for order in orders for step in order.steps.values()]
     highest = 1.15 * max((step for step in steps if step is not None), default=1)
 
@@ -222,12 +226,6 @@ def learning_steps(views: Sequence[RunView]) -> Figure | None:
 
     x, y = "digit of the answer (1 = units)", f"step from which\naccuracy is {100 * LEARNED:g} %"
     return small_multiples(groups, paint, x=x, y=y, columns=3, height=1.8, limits=(0, highest), legend="top")
-
-
-def _orders(seeds: Seeds) -> Iterator[LearningOrder]:
-    for view in seeds.views:
-        with suppress(InputError):
-            yield learning_order(view.records, view.train)
 
 
 # Plateaus, and training settings -------------------------------------------------------------------------------
@@ -248,7 +246,13 @@ def accuracy_plateaus(views: Sequence[RunView]) -> Figure | None:
             height = float(100 * plateau.accuracy)
             axes.axhline(height, color=PALE, linewidth=0.7, zorder=0, label="predicted accuracy")
         for plateau, met in nearest.items():
-            _draw_height(axes, plateau, met)
+            # The label is below the line if a curve agrees with it, else above.
+            colour, side, distance = (COLOURS[1], "top", 0.93) if met else (GREY, "bottom", 1.05)
+            height, name = float(100 * plateau.accuracy), "agrees with" if met else "closest to"
+            theory_line(axes, height, colour)
+            entry(axes, f"{name} a plateau", color=colour, linestyle=":")
+            look = {"transform": axes.get_yaxis_transform(), "fontsize": 6, "color": colour}
+            axes.text(1, height * distance, f"{plateau.known}: {height:.1f}", ha="right", va=side, **look)
         axes.set_yscale("log", nonpositive="clip")
         axes.set_yticks([1, 10, 100], ["1", "10", "100"])
         axes.minorticks_off()
@@ -269,15 +273,6 @@ def nearest_heights(seeds: Seeds) -> dict[Plateau, bool]:
             nearest = min(heights, key=lambda plateau: abs(float(plateau.accuracy) - stand.accuracy))
             found[nearest] = found.get(nearest, False) or stand.is_at(float(nearest.accuracy), problems)
     return found
-
-
-def _draw_height(axes: Axes, plateau: Plateau, met: bool) -> None:
-    """Draw and label a predicted accuracy; the label is below the line if a curve agrees with it, else above."""
-    height, colour, side = float(100 * plateau.accuracy), *((COLOURS[1], "top") if met else (GREY, "bottom"))
-    theory_line(axes, height, colour)
-    entry(axes, "agrees with a plateau" if met else "closest to a plateau", color=colour, linestyle=":")
-    look = {"ha": "right", "va": side, "fontsize": 6, "color": colour, "transform": axes.get_yaxis_transform()}
-    axes.text(1, height * (0.93 if met else 1.05), f"{plateau.known}: {height:.1f}", **look)
 
 
 def scales(views: Sequence[RunView]) -> Figure | None:

@@ -110,10 +110,8 @@ def setting_plots(question: "Question", setting: "SettingRuns") -> list[list[Plo
 def length_plots(question: "Question") -> list[Plot]:
     """Accuracy by length, and agreement with theory if there is a prediction."""
     prefix = "measured, " if len(question.settings) == 1 else ""
-    curves, agreement = (
-        {prefix + setting.label: _by_domain(setting.runs, question, what) for setting in question.settings}
-        for what in ("accuracy", "agreement")
-    )
+    named = {prefix + setting.label: setting.runs for setting in question.settings}
+    curves = {name: _by_domain(runs, question, "accuracy") for name, runs in named.items()}
     exact = {domain: row.accuracy for domain, row in question.predictions.items()}
     name, first = next(iter(curves.items()))
     texts = [f"{d} {percent_text(own.mean)} % (theory {percent(exact[d], EXACT)})" for d, own in first.items()]
@@ -122,9 +120,10 @@ def length_plots(question: "Question") -> list[Plot]:
     words = worded("accuracy", several=several, shaded=shaded, name=name, points=", ".join(texts))
     plots = [_length_plot(question, curves, words, exact=exact)]
     if question.predicted:
+        curves = {name: _by_domain(runs, question, "agreement") for name, runs in named.items()}
         limit = 100 * (1 - TOLERANCE)
-        words = worded("agreement", limit=f"{limit:g}", lowest=_lowest(agreement))
-        plots.append(_length_plot(question, agreement, words, limit=limit))
+        words = worded("agreement", limit=f"{limit:g}", lowest=_lowest(curves))
+        plots.append(_length_plot(question, curves, words, limit=limit))
     return plots
 
 

@@ -20,7 +20,7 @@ from lengthwise.errors import InputError
 from lengthwise.records.files import folder_lock
 from lengthwise.records.verdicts import clopper_pearson
 from lengthwise.records.view import RunView
-from lengthwise.report.page import Report, verdict_tables
+from lengthwise.report.page import Report, verdict_counts, verdict_tables
 from lengthwise.report.page.plots import (
     COLOURS,
     SYMBOLS,
@@ -114,13 +114,13 @@ def test_how_a_run_is_watched_sets_nothing_apart(tmp_path):
 
 def test_verdicts_are_those_of_the_records(folder, asked):
     words = [row.word for run in asked[0].runs for row in run.view.verdicts()]
-    assert asked[0].counts == {
+    assert verdict_counts(asked[0].runs) == {
         "holds": words.count("holds"),
         "fails": words.count("fails"),
         "undecided": words.count("undecided"),
         "no prediction": 0,
     }
-    assert asked[1].counts["no prediction"] == 4
+    assert verdict_counts(asked[1].runs)["no prediction"] == 4
     assert sum(Report.of([folder]).counts.values()) == 4 * 5
 
 

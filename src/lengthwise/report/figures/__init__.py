@@ -2,7 +2,7 @@
 common parts in matplotlib: panels, lines of seeds, heat maps, axes."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, TypeVar
@@ -76,13 +76,9 @@ def _place(view: RunView) -> tuple[str, int, bool, int, int]:
     return task.operation, task.modulus or 0, len(train.parts) > 1, train.length, view.seed
 
 
-@contextmanager
-def look() -> Iterator[None]:
-    """The common style, in which figures are drawn and saved."""
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rc_file(LOOK, use_default_template=False)
-        yield
+def look() -> AbstractContextManager[None]:
+    """The common style, in which figures are drawn and saved: matplotlib's defaults, and LOOK."""
+    return mpl.rc_context(fname=LOOK)
 
 
 def save(figure: Picture, folder: Path, name: str) -> tuple[Path, Path]:

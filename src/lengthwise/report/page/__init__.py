@@ -135,12 +135,10 @@ class Question:
         """Whether there is a prediction for any domain."""
         return any(row.hypothesis is not None for row in self.predictions.values())
 
-    def in_training(self, domain: Domain) -> bool:
-        return self.spec.case(domain).in_distribution
-
     @property
-    def counts(self) -> dict[str, int]:
-        return verdict_counts(self.runs)
+    def trained(self) -> list[int]:
+        """The places of domains that are trained lengths."""
+        return [k for k, domain in enumerate(self.predictions) if self.spec.case(domain).in_distribution]
 
 
 def verdict_counts(runs: Iterable[ShownRun]) -> dict[str, int]:
@@ -254,6 +252,7 @@ def _section(question: Question, plots: list[Plot]) -> dict[str, Any]:
     trained = [run.view.history("exact", run.view.train)[run.step] for run in runs]
     return {
         "question": question,
+        "counts": verdict_counts(runs),
         "theory": group_by(question.predictions.values(), lambda row: (row.hypothesis, row.rule)).values(),
         "right": _between([(record.correct or 0) / record.total for record in trained]),
         "agreeing": _between([row.agreement.share for run in runs for row in run.verdicts if row.agreement]),

@@ -116,8 +116,7 @@ def length_plots(question: "Question") -> list[Plot]:
     name, first = next(iter(curves.items()))
     texts = [f"{d} {percent_text(own.mean)} % (theory {percent(exact[d], EXACT)})" for d, own in first.items()]
     several = any(len(setting.runs) > 1 for setting in question.settings)
-    shaded = any(map(question.in_training, question.domains))
-    words = worded("accuracy", several=several, shaded=shaded, name=name, points=", ".join(texts))
+    words = worded("accuracy", several=several, shaded=question.trained, name=name, points=", ".join(texts))
     plots = [_length_plot(question, curves, words, exact=exact)]
     if question.predicted:
         curves = {name: _by_domain(runs, question, "agreement") for name, runs in named.items()}
@@ -169,9 +168,8 @@ def _length_plot(
         table = {"predicted %": [percent(accuracy, EXACT) for accuracy in exact.values()], **table}
         traces = [*([_theory_trace(exact)] if question.predicted else []), *traces]
     names = list(map(str, domains))
-    shaded = [i for i, domain in enumerate(domains) if question.in_training(domain)]
     rows = list(zip(names, *table.values(), strict=True))
-    look = {"names": names, "shaded": shaded, "height": 380, **more}
+    look = {"names": names, "shaded": question.trained, "height": 380, **more}
     return Plot(words=words, data=traces, columns=list(table), rows=rows, **look)
 
 

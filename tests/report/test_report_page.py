@@ -278,9 +278,8 @@ def test_seeds_of_a_setting_share_a_row_and_a_config(asked, html):
     labels = [[run.label for run in row.setting.runs] for row in (alone, seeds)]
     assert labels == [["dropout"], ["s1", "s2", "s3"]]
     shares = [100 * measured(run, "D2") for run in seeds.setting.runs]
-    assert seeds.cells[1].measured == f"{sum(shares) / 3:.2f}"
-    assert seeds.cells[1].reach == f"{min(shares):.2f} to {max(shares):.2f}"
-    assert alone.cells[1].reach is None
+    assert seeds.cells[1].accuracy == f"{sum(shares) / 3:.2f} ({min(shares):.2f} to {max(shares):.2f})"
+    assert "to" not in alone.cells[1].accuracy
     assert html.count("&#34;dropout&#34;: 0.5") == 1
     assert html.count("&#34;dropout&#34;: 0.0") == 2, "one config for three seeds, one for the other question"
 

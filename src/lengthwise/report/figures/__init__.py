@@ -1,7 +1,7 @@
 """Figures from records: `FIGURES` lists them, `draw` makes one from runs, `save` writes SVG and PNG. And their
 common parts in matplotlib: panels, lines of seeds, heat maps, axes."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from pkgutil import resolve_name

@@ -208,7 +208,8 @@ def learning_steps(views: Sequence[RunView]) -> Figure | None:
     for name, seeds in by_training_set(views).items():
         for view in seeds.views:
             with suppress(InputError):
-                groups.setdefault(name, []).append(learning_order(view.records, view.train))
+                order = learning_order(view.records, view.train)
+                groups.setdefault(name, []).append(order)
     steps = [step for orders in groups.values() for order in orders for step in order.steps.values()]
     highest = 1.15 * max((step for step in steps if step is not None), default=1)
 

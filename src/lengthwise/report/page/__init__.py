@@ -296,11 +296,11 @@ def packed(text: str) -> str:
 
 
 class Cell(NamedTuple):
+    """The verdict on one test domain, and percentages over seeds."""
+
     word: str
     predicted: str
-    measured: str
-    reach: str | None
-    """The range over seeds, if they differ."""
+    accuracy: str
     agreement: str | None
 
 
@@ -336,14 +336,13 @@ def row_filters(rows: Sequence[VerdictRow]) -> dict[str, list[str]]:
 
 
 def verdict_cell(seeds: Sequence[Verdict]) -> Cell:
-    """The cell of one test domain: the mean over seeds, and the lowest and highest."""
     shares = [row.accuracy.share for row in seeds]
+    reach = f" ({percent(min(shares))} to {percent(max(shares))})" if min(shares) < max(shares) else ""
     found = {row.word or NO_PREDICTION for row in seeds}
     agreements = [100 * row.agreement.share for row in seeds if row.agreement is not None]
     return Cell(
         word=found.pop() if len(found) == 1 else SEEDS_DIFFER,
         predicted=percent(seeds[0].expected, EXACT),
-        measured=percent(fmean(shares)),
-        reach=None if min(shares) == max(shares) else f"{percent(min(shares))} to {percent(max(shares))}",
+        accuracy=percent(fmean(shares)) + reach,
         agreement=Point.of(agreements).text if agreements else None,
     )

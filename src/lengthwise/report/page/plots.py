@@ -165,8 +165,14 @@ def _length_plot(
     traces = [_points_trace(domains, *curve, k, len(curves)) for k, curve in enumerate(curves.items())]
     table = {f"{name} %": [own[d].text if d in own else "–" for d in domains] for name, own in curves.items()}
     if exact is not None:
-        table = {"predicted %": [percent(accuracy, EXACT) for accuracy in exact.values()], **table}
-        traces = [*([_theory_trace(exact)] if question.predicted else []), *traces]
+        predicted = [percent(accuracy, EXACT) for accuracy in exact.values()]
+        table = {"predicted %": predicted, **table}
+        if question.predicted:
+            heights = [None if share is None else round(float(100 * share), 4) for share in exact.values()]
+            texts = [f"{domain}: predicted {text} %" for domain, text in zip(exact, predicted, strict=True)]
+            marker = {"symbol": "diamond-open", "size": 14}
+            theory = scatter("predicted by theory", list(range(len(exact))), heights, marker)
+            traces = [{**theory, "line": {"width": 1.5, "dash": "dot"}, "text": texts}, *traces]
     names = list(map(str, domains))
     rows = list(zip(names, *table.values(), strict=True))
     look = {"names": names, "shaded": question.trained, "height": 380, **more}
@@ -185,14 +191,6 @@ def _points_trace(domains: Sequence[Domain], name: str, points: dict[Domain, Poi
     texts = [f"{domain}: {one.text} %" for domain, one in points.items()]
     drawn = scatter(name, places, [round(one.mean, 4) for one in own], mark(k, 9), mode="markers")
     return {**drawn, "error_y": ends, "text": texts}
-
-
-def _theory_trace(exact: Mapping[Domain, Fraction | None]) -> Trace:
-    heights = [None if accuracy is None else round(float(100 * accuracy), 4) for accuracy in exact.values()]
-    texts = [f"{domain}: predicted {percent(accuracy, EXACT)} %" for domain, accuracy in exact.items()]
-    look = {"line": {"width": 1.5, "dash": "dot"}, "text": texts}
-    marker = {"symbol": "diamond-open", "size": 14}
-    return {**scatter("predicted by theory", list(range(len(exact))), heights, marker), **look}
 
 
 # Through training, and digit by digit --------------------------------------------------------------------------

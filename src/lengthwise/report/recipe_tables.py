@@ -330,7 +330,7 @@ def budget_table(collection: Collection) -> TextTable | None:
             continue
         training = [view.config["training"] for view in runs]
         data = [view.config["data"] for view in runs]
-        line = {
+        line: dict[str, object] = {
             "recipe": recipe,
             "optimizer": several(map(_optimizer, training)),
             "runs": len(runs),

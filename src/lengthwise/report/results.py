@@ -261,8 +261,8 @@ def evidence_table(runs: Iterable[RunView]) -> list[dict[str, Any]]:
     table: list[dict[str, Any]] = []
     for kind in sorted(found, key=lambda kind: [str(part) for part in kind]):
         recipes, words = zip(*found[kind], strict=True)
-        counts = [words.count(word) for word in (HOLDS, FAILS, UNDECIDED)]
-        evidence = Evidence(len(words), *counts, ", ".join(dict.fromkeys(recipes)))
+        hold, fail, undecided = (words.count(word) for word in (HOLDS, FAILS, UNDECIDED))
+        evidence = Evidence(len(words), hold, fail, undecided, ", ".join(dict.fromkeys(recipes)))
         table.append({**kind._asdict(), **evidence._asdict()})
     return table
 

@@ -13,7 +13,7 @@ from lengthwise.explorer.runs import Catalogue, points, summary
 from lengthwise.records.folder import packed_runs
 from lengthwise.records.schema import Record
 from lengthwise.records.view import RunView
-from lengthwise.report.page import find_runs, questions
+from lengthwise.report.page import Report
 from lengthwise.report.run_tables import row_verdict
 
 
@@ -102,10 +102,9 @@ def packed(tmp_path) -> Path:
 
 def test_settings_are_those_of_the_report(packed):
     listed = {run.name.split("/", 1)[1]: run for run in Catalogue([packed]).summaries().runs}
-    shown, _ = find_runs([packed])
     expected = {
         f"{run.view.source.path.parent.name}/{run.view.name}": setting.name
-        for question in questions(shown)
+        for question in Report.of([packed]).questions
         for setting in question.settings
         for run in setting.runs
     }

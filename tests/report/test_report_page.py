@@ -20,7 +20,7 @@ from lengthwise.errors import InputError
 from lengthwise.records.files import folder_lock
 from lengthwise.records.verdicts import clopper_pearson
 from lengthwise.records.view import RunView
-from lengthwise.report.page import Report, find_runs, questions, verdict_tables
+from lengthwise.report.page import Report, verdict_counts, verdict_tables
 from lengthwise.report.page.plots import (
     COLOURS,
     SYMBOLS,
@@ -75,7 +75,7 @@ def asked(folder):
 
 def shown(*paths):
     """The questions that the runs found there ask."""
-    return questions(find_runs(paths)[0])
+    return Report.of(paths).questions
 
 
 def seeds_of(setting):
@@ -114,13 +114,13 @@ def test_how_a_run_is_watched_sets_nothing_apart(tmp_path):
 
 def test_verdicts_are_those_of_the_records(folder, asked):
     words = [row.word for run in asked[0].runs for row in run.view.verdicts()]
-    assert asked[0].counts == {
+    assert verdict_counts(asked[0].runs) == {
         "holds": words.count("holds"),
         "fails": words.count("fails"),
         "undecided": words.count("undecided"),
         "no prediction": 0,
     }
-    assert asked[1].counts["no prediction"] == 4
+    assert verdict_counts(asked[1].runs)["no prediction"] == 4
     assert sum(Report.of([folder]).counts.values()) == 4 * 5
 
 
@@ -278,9 +278,8 @@ def test_seeds_of_a_setting_share_a_row_and_a_config(asked, html):
     labels = [[run.label for run in row.setting.runs] for row in (alone, seeds)]
     assert labels == [["dropout"], ["s1", "s2", "s3"]]
     shares = [100 * measured(run, "D2") for run in seeds.setting.runs]
-    assert seeds.cells[1].measured == f"{sum(shares) / 3:.2f}"
-    assert seeds.cells[1].reach == f"{min(shares):.2f} to {max(shares):.2f}"
-    assert alone.cells[1].reach is None
+    assert seeds.cells[1].accuracy == f"{sum(shares) / 3:.2f} ({min(shares):.2f} to {max(shares):.2f})"
+    assert "to" not in alone.cells[1].accuracy
     assert html.count("&#34;dropout&#34;: 0.5") == 1
     assert html.count("&#34;dropout&#34;: 0.0") == 2, "one config for three seeds, one for the other question"
 
@@ -385,7 +384,7 @@ def test_folders_that_cannot_be_shown_are_named_with_the_reason(tmp_path, capsys
     assert str(tmp_path) not in page
     shutil.rmtree(tmp_path / "good")
     with pytest.raises(InputError, match=r"nothing to report: directory: .*; empty: it has no records yet; "):
-        find_runs([tmp_path])
+        Report.of([tmp_path])
 
 
 def test_a_page_on_sound_runs_speaks_of_nothing_else(html):
@@ -407,7 +406,7 @@ def test_a_run_that_is_not_finished_is_shown_with_its_status(tmp_path, capsys, s
     rows = re.findall(r'<tr [^>]*><th scope="row"><a .*?</th>', page)
     assert [f'<small class="standing">{standing}</small>' in row for row in rows] == [False, True]
     assert f"Not finished: part ({standing})." in page and "Not finished: 1 of 2 runs." in page
-    part, whole = (run.verdicts for run in find_runs([tmp_path])[0])
+    part, whole = (run.verdicts for run in Report.of([tmp_path]).runs)
     assert [row.accuracy for row in part] == [row.accuracy for row in whole]
 
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from statistics import fmean
@@ -101,12 +101,15 @@ def paper_table(collection: Collection, recipe: Recipe, truncated: bool) -> Pape
     # Runs at another scale are not rows of the paper.
     printed = printed_tables()[name] if note is None or note["scale"] == "full" else {}
     shown = [row for row in printed if row != BOTH_LONG] + [BOTH_LONG, *sorted(found.keys() - {*printed})]
-    lines = [
-        {"table": name, "row": row, "counted": row in printed and row != BOTH_LONG, **cell}
-        for row in shown
-        if row in found
-        for cell in _measured(found[row], truncated, printed.get(row, []))
-    ]
+    lines: list[dict[str, Any]] = []
+    for row in (row for row in shown if row in found):
+        seeds, counted = found[row], row in printed and row != BOTH_LONG
+        reference = f"truncated:{seeds.first.train.length}" if truncated else TRUTH
+        for cell in theory_cells(seeds.first.spec, truncated, printed.get(row, [])):
+            counts = {view.seed: view.final_counts.get((cell["test"], reference)) for view in seeds.views}
+            percents = {seed: 100 * own.share for seed, own in counts.items() if own is not None}
+            measured = {"seeds": [*percents], "percents": [*percents.values()]}
+            lines.append({"table": name, "row": row, "counted": counted, **cell, **measured})
     percents, measured = pl.col("percents").list, pl.col("measured")
     cells = (
         pl.DataFrame(lines, CELL_COLUMNS)
@@ -116,20 +119,12 @@ def paper_table(collection: Collection, recipe: Recipe, truncated: bool) -> Pape
     return PaperTable(recipe, truncated, cells, tuple(row for row in printed if row not in found))
 
 
-def _reading(collection: Collection, recipe: Recipe, *, truncated: bool) -> TextTable | None:
-    return paper_table(collection, recipe, truncated).reading()
+def against_truth(collection: Collection, recipe: Recipe) -> TextTable | None:
+    return paper_table(collection, recipe, truncated=False).reading()
 
 
-against_truth, against_truncated = partial(_reading, truncated=False), partial(_reading, truncated=True)
-
-
-def _measured(seeds: Seeds, truncated: bool, printed: Sequence[float]) -> Iterator[dict[str, Any]]:
-    """The cells of a row, with the percentage of every seed."""
-    reference = f"truncated:{seeds.first.train.length}" if truncated else TRUTH
-    for cell in theory_cells(seeds.first.spec, truncated, printed):
-        found = {view.seed: view.final_counts.get((cell["test"], reference)) for view in seeds.views}
-        percents = {seed: 100 * counts.share for seed, counts in found.items() if counts is not None}
-        yield {**cell, "seeds": [*percents], "percents": [*percents.values()]}
+def against_truncated(collection: Collection, recipe: Recipe) -> TextTable | None:
+    return paper_table(collection, recipe, truncated=True).reading()
 
 
 def theory_cells(spec: RunSpec, truncated: bool, printed: Sequence[float]) -> Iterator[dict[str, Any]]:
@@ -149,9 +144,11 @@ def theory_cells(spec: RunSpec, truncated: bool, printed: Sequence[float]) -> It
 def _reading_lines(row: pl.DataFrame) -> Iterator[dict[str, str]]:
     label, train = row["row"][0], row["trained_on"][0]
     marks = ["†" if trained else "" for trained in row["in_distribution"]]
+    ends = zip(row["lowest"], row["highest"], strict=True)
+    spread = ["" if low == high else f"{short_percent(low)}–{short_percent(high)}" for low, high in ends]
     found = {
         "measured": [short_percent(x) + mark for x, mark in zip(row["measured"], marks, strict=True)],
-        "spread": [*map(_spread, row["lowest"], row["highest"])] if len(row["seeds"][0]) > 1 else [],
+        "spread": spread if len(row["seeds"][0]) > 1 else [],
         "exact": [*map(short_percent, row["exact"])],
         "paper": [*map(short_percent, row["paper"])] if row["paper"].null_count() < len(row) else [],
     }
@@ -159,10 +156,6 @@ def _reading_lines(row: pl.DataFrame) -> Iterator[dict[str, str]]:
         name = "" if what != "measured" else label if label == train else f"{label}, {train}"
         if any(cells):
             yield {"trained on": name, "": what, **dict(zip(row["test"], cells, strict=True))}
-
-
-def _spread(lowest: float | None, highest: float | None) -> str:
-    return "" if lowest == highest else f"{short_percent(lowest)}–{short_percent(highest)}"
 
 
 def _data_text(value: Any) -> str:
@@ -242,19 +235,15 @@ def far_summary(collection: Collection) -> dict[str, Any]:
                 ]
                 for test in sorted(seeds.first.tests, key=lambda domain: domain.length)
             }
-    sums = [Seeds((view,)) for view in collection.rows.get("abacus-100-add", [])]
-    if outside := [outside_share(seeds) for seeds in sums if by_lengths(seeds)]:
+    outside: list[float] = []
+    for view in collection.rows.get("abacus-100-add", []):
+        if cells := by_lengths(Seeds((view,))):
+            # A measured length represents all lengths from the one below, so that short lengths, which are
+            # measured more densely, do not count more.
+            stands_for = {n: n - below for below, n in pairwise([0, *sorted({n for n, _ in cells})])}
+            longer = [(n, m) for n, m in cells if max(n, m) > view.train.length]
+            weights = [stands_for[n] * stands_for[m] for n, m in longer]
+            outside.append(fmean([cells[pair] for pair in longer], weights))
+    if outside:
         found["abacus-100"] = {"outside": round(fmean(outside), 4)}
     return found
-
-
-def outside_share(seeds: Seeds) -> float:
-    """The mean accuracy, in percent, over all pairs of operand lengths of which one is longer than in training.
-
-    A measured length represents all lengths from the one below, so that short lengths, which are measured more
-    densely, do not count more.
-    """
-    cells, trained = by_lengths(seeds), seeds.first.train.length
-    stands_for = {n: n - below for below, n in pairwise([0, *sorted({n for n, _ in cells})])}
-    weights = {(n, m): stands_for[n] * stands_for[m] for n, m in cells if max(n, m) > trained}
-    return sum(weight * cells[pair] for pair, weight in weights.items()) / sum(weights.values())

@@ -302,17 +302,9 @@ def by_lengths(seeds: Seeds) -> Cells:
     return {place: found.mean for place, found in spread(seeds.at_end("pair"), "i", "j").items()}
 
 
-class DependenceCells(NamedTuple):
-    """How often answer digit i changes with digit j of a, in percent."""
-
-    measured: Cells
-    exact: Cells
-    """The exact values of the predicted function, where they are derived."""
-    hypothesis: Hypothesis | None
-
-
-def dependence_cells(seeds: Seeds) -> DependenceCells | None:
-    """The dependence of answer digits on operand digits; None if no run measured it."""
+def dependence_cells(seeds: Seeds) -> tuple[Cells, Cells, Hypothesis | None] | None:
+    """How often answer digit i changes with digit j of a, in percent: as measured, and exactly for the predicted
+    function, where that is derived; and this function. None if no run measured it."""
     found = seeds.at_end("depends", mode="decoded")
     if found.is_empty():
         return None
@@ -321,4 +313,4 @@ def dependence_cells(seeds: Seeds) -> DependenceCells | None:
     matrix = dependence_of(view.records, view.task, hypothesis).exact
     cells = {(i, j): share for i, row in enumerate(matrix, 1) for j, share in enumerate(row, 1)}
     exact = {place: 100 * float(share) for place, share in cells.items() if share is not None}
-    return DependenceCells({place: own.mean for place, own in spread(found, "i", "j").items()}, exact, hypothesis)
+    return {place: own.mean for place, own in spread(found, "i", "j").items()}, exact, hypothesis

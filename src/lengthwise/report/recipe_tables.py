@@ -46,18 +46,16 @@ def line_table(
     """A table with a line for each row of a recipe. The title may name the number of {rows}, how many {hold}, and
     in which {seeds}."""
     rows = rows_of(recipe, collection).values()
-    lines = [_line(seeds, columns) for seeds in rows]
+    lines: list[dict[str, object]] = []
+    for seeds in rows:
+        line: dict[str, object] = {}
+        for name in columns:
+            found = COLUMNS[name](seeds)
+            line |= found if isinstance(found, dict) else {name: found}
+        lines.append(line)
     hold = sum(isinstance(cell, Tally) and cell.holds for line in lines for cell in line.values())
     which = "in every seed" if any(len(seeds.views) > 1 for seeds in rows) else "one seed"
     return text_table(title.format(hold=hold, rows=len(lines), seeds=which), lines, words)
-
-
-def _line(seeds: Seeds, columns: Sequence[str]) -> dict[str, object]:
-    line: dict[str, object] = {}
-    for name in columns:
-        found = COLUMNS[name](seeds)
-        line |= found if isinstance(found, dict) else {name: found}
-    return line
 
 
 def where_it_fails(seeds: Seeds) -> str:
@@ -73,12 +71,13 @@ def _where_it_fails(view: RunView) -> str:
     if not view.converged:
         return "not learned yet"
     known, wrong, are_right = judge(seen, True), judge(others(unseen), True), judge(unseen, True)
-    if known == HOLDS:
-        return {
-            (HOLDS, FAILS): "where theory says, and only there",
-            (FAILS, HOLDS): "nowhere: longer chains are right too",
-        }.get((wrong or "", are_right or ""), "there alone, and not always")
-    return "elsewhere too" if known == FAILS else "undecided"
+    if known != HOLDS:
+        return "elsewhere too" if known == FAILS else "undecided"
+    if (wrong, are_right) == (HOLDS, FAILS):
+        return "where theory says, and only there"
+    if (wrong, are_right) == (FAILS, HOLDS):
+        return "nowhere: longer chains are right too"
+    return "there alone, and not always"
 
 
 def by_domain(seeds: Seeds, domains: Sequence[Domain]) -> dict[str, Point | None]:
@@ -217,17 +216,14 @@ def regularization_grid(collection: Collection, grid: Recipe, family: Recipe) ->
     title = ""
     for seeds in sorted(rows_of(grid, collection).values(), key=lambda seeds: decay_and_dropout(seeds.first)):
         view, (decay, dropout) = seeds.first, decay_and_dropout(seeds.first)
-        if _family(view.task) == family.name:
+        modular = "" if view.task.modulus is None else "modular-"
+        if modular + view.task.op.noun.lower() == family.name:
             both = [short_percent(own and round(own.mean, 2)) for own in (seeds.beyond(THEORY), seeds.learned)]
             line = lines.setdefault(dropout, {"dropout": f"{dropout:g}"})
             line[f"decay {decay:g}"] = "{} ({})".format(*both)
             each = "one seed each" if len(seeds.views) == 1 else f"{len(seeds.views)} seeds each"
             title = f"{view.task} trained on {view.train} for {view.config['training']['steps']} steps, {each}"
     return text_table(title, [lines[dropout] for dropout in sorted(lines)])
-
-
-def _family(task: Task) -> str:
-    return ("" if task.modulus is None else "modular-") + task.op.noun.lower()
 
 
 def decay_and_dropout(view: RunView) -> tuple[float, float]:
@@ -238,7 +234,6 @@ def decay_and_dropout(view: RunView) -> tuple[float, float]:
 
 
 MARKS = {True: "yes", False: "no", None: "–"}
-
 
 Line = dict[str, Seeds]
 """An encoding in a layout: the seeds of each task."""
@@ -273,45 +268,33 @@ def _task_order(task: str) -> tuple[bool, bool, str]:
 
 def board_table(collection: Collection, recipe: Recipe) -> TextTable | None:
     board = leaderboard(of_rows(recipe.rows, collection.views))
-    lines = [
-        {
-            "encoding": label,
-            "layout": next(iter(line.values())).first.layout,
-            "longer lengths": short_percent(score(line)),
-            **{column: text for task in tasks(board) for column, text in _compared(task, line.get(task))},
-        }
-        for label, line in board.items()
-    ]
+    lines: list[dict[str, str | None]] = []
+    for label, line in board.items():
+        layout, longer = next(iter(line.values())).first.layout, short_percent(score(line))
+        cells: dict[str, str | None] = {"encoding": label, "layout": layout, "longer lengths": longer}
+        for task in tasks(board):
+            seeds = line.get(task)
+            verdict = seeds and mark_tally(seeds)
+            counted = f", {verdict.counted}" if verdict else ""
+            cells[task] = seeds and f"{seeds.learned} / {seeds.beyond()}"
+            cells[f"{task}: theory"] = seeds and MARKS[mark(seeds.first)] + counted
+        lines.append(cells)
     return text_table("Encodings, best on longer lengths first", lines, words=2, data=_data(board))
-
-
-def _compared(task: str, seeds: Seeds | None) -> Iterable[tuple[str, str | None]]:
-    """The cells of a task: the measurement, and Table 1's mark."""
-    yield task, seeds and f"{seeds.learned} / {seeds.beyond()}"
-    verdict = seeds and mark_tally(seeds)
-    yield f"{task}: theory", seeds and MARKS[mark(seeds.first)] + (f", {verdict.counted}" if verdict else "")
 
 
 def table_1_by_length(collection: Collection, recipe: Recipe) -> TextTable | None:
     """The rows of the paper's Table 1, length by length."""
     board = leaderboard(of_rows(recipe.rows, collection.views))
+    lines: list[dict[str, str]] = []
     # The label of an encoding in its usual layout is its name.
-    lines = [
-        {
-            "positions": f"{family}: {encoding}",
-            "task": task,
-            **{str(test): f"{seeds.exact_match(test)}{dagger(seeds.first, test)}" for test in seeds.first.tests},
-            **dict(zip(("Table 1", "measured", "verdict"), _words(seeds), strict=True)),
-        }
-        for family, encoding in TABLE_1_ENCODINGS.items()
-        for task, seeds in board.get(encoding, {}).items()
-    ]
+    for family, encoding in TABLE_1_ENCODINGS.items():
+        for task, seeds in board.get(encoding, {}).items():
+            line = {"positions": f"{family}: {encoding}", "task": task}
+            for test in seeds.first.tests:
+                trained = seeds.first.spec.case(test).in_distribution
+                line[str(test)] = f"{seeds.exact_match(test)}{'†' if trained else ''}"
+            lines.append(line | dict(zip(("Table 1", "measured", "verdict"), _words(seeds), strict=True)))
     return text_table("Table 1 of the paper, measured", lines, words=2)
-
-
-def dagger(view: RunView, test: Domain) -> str:
-    """The mark of a trained length."""
-    return "†" if any(part.length == test.length for part in view.train.parts) else ""
 
 
 def _words(seeds: Seeds) -> tuple[str, str, str]:
@@ -321,19 +304,16 @@ def _words(seeds: Seeds) -> tuple[str, str, str]:
 
 def _data(board: dict[str, Line]) -> TextTable | None:
     """A line for each encoding, task and length, with all digits."""
-    lines = [
-        {
-            **{"encoding": view.encoding, "layout": view.layout, "task": task, "trained_on": view.train},
-            **{"test": test, "seeds": " ".join(str(run.seed) for run in seeds.views)},
-            **{name: f"{x:.6g}" for name, x in zip(("measured", "lowest", "highest"), found, strict=True)},
-            **dict(zip(("theory_goes_on", "goes_on", "verdict"), _words(seeds), strict=True)),
-        }
-        for line in board.values()
-        for task, seeds in line.items()
-        for view in (seeds.first,)
-        for test in view.tests
-        if (found := seeds.exact_match(test))
-    ]
+    lines: list[dict[str, object]] = []
+    for task, seeds in (item for line in board.values() for item in line.items()):
+        view, runs = seeds.first, " ".join(str(run.seed) for run in seeds.views)
+        verdicts = dict(zip(("theory_goes_on", "goes_on", "verdict"), _words(seeds), strict=True))
+        place = {"encoding": view.encoding, "layout": view.layout, "task": task, "trained_on": view.train}
+        for test in view.tests:
+            if found := seeds.exact_match(test):
+                measured = {"measured": found.mean, "lowest": found.low, "highest": found.high}
+                numbers = {name: f"{x:.6g}" for name, x in measured.items()}
+                lines.append(place | {"test": test, "seeds": runs} | numbers | verdicts)
     return text_table("Encodings by task and length", lines)
 
 
@@ -343,32 +323,30 @@ def _data(board: dict[str, Line]) -> TextTable | None:
 def budget_table(collection: Collection) -> TextTable | None:
     """How each recipe's models were trained, on which data, and for how long."""
     views = {view.name: view for view in collection.views}
-    lines = [
-        _budget(recipe, note, runs)
-        for recipe, note in collection.notes.items()
-        if (runs := [views[name] for name in note["runs"] if name in views])
-    ]
+    lines: list[dict[str, object]] = []
+    for recipe, note in collection.notes.items():
+        runs = [views[name] for name in note["runs"] if name in views]
+        if not runs:
+            continue
+        training = [view.config["training"] for view in runs]
+        data = [view.config["data"] for view in runs]
+        line: dict[str, object] = {
+            "recipe": recipe,
+            "optimizer": several(map(_optimizer, training)),
+            "runs": len(runs),
+            "steps": several(f"{t['steps']:,}" for t in training),
+            "batch": several(str(t["batch"]) for t in training),
+            "dropout": several(f"{view.config['model']['dropout']:g}" for view in runs),
+            "decay": several(f"{t['weight_decay']:g}" for t in training),
+            "samples": several(map(_samples, data)),
+            "operand width": several(str(d["operand_width"] or "longest") for d in data),
+            "tokens": tokens_text(runs),
+            "seconds": f"{note['wall_seconds']:.0f}",
+            "device": note["device"],
+            "commits": several(map(_commit, runs)),
+        }
+        lines.append(line)
     return text_table("Budgets", lines, words=2)
-
-
-def _budget(recipe: str, note: dict[str, Any], runs: list[RunView]) -> dict[str, object]:
-    training = [view.config["training"] for view in runs]
-    data = [view.config["data"] for view in runs]
-    return {
-        "recipe": recipe,
-        "optimizer": several(map(_optimizer, training)),
-        "runs": len(runs),
-        "steps": several(f"{t['steps']:,}" for t in training),
-        "batch": several(str(t["batch"]) for t in training),
-        "dropout": several(f"{view.config['model']['dropout']:g}" for view in runs),
-        "decay": several(f"{t['weight_decay']:g}" for t in training),
-        "samples": several(map(_samples, data)),
-        "operand width": several(str(d["operand_width"] or "longest") for d in data),
-        "tokens": tokens_text(runs),
-        "seconds": f"{note['wall_seconds']:.0f}",
-        "device": note["device"],
-        "commits": several(map(_commit, runs)),
-    }
 
 
 def tokens_text(runs: list[RunView]) -> str:

@@ -3,8 +3,7 @@ evidence that ships with the package."""
 
 import json
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
@@ -41,44 +40,42 @@ def write_results(out: Path) -> list[Path]:
     """Write OUT/tables, OUT/figures and OUT/summary.json; equal runs give equal files."""
     collection = Collection(out)
     write_json(out / "summary.json", summary(collection))
-    tables = [path for recipe in RECIPES.values() for path in write_tables(collection, recipe, out / "tables")]
-    return [out / "summary.json", *tables, *write_figures(collection, out / "figures")]
+    written = [out / "summary.json"]
+    for recipe in RECIPES.values():
+        written += write_tables(collection, recipe, out / "tables")
+    for name, figure in FIGURES.items():
+        if picture := draw(figure, collection.views):
+            written += save(picture, out / "figures", name)
+    return written
 
 
 def tables_of(recipe: Recipe, collection: Collection) -> dict[str, TextTable]:
     """A recipe's tables by the names of their files; none if it has no run yet."""
-    made = {name: table_maker(kind)(collection, recipe) for name, kind in recipe.tables.items()}
-    return {name: table for name, table in made.items() if table is not None}
-
-
-def table_maker(kind: str) -> Callable[[Collection, Recipe], TextTable | None]:
-    """What makes a table: the columns that the catalogue lists under this name, or a function of report."""
-    listed = catalogue()["tables"].get(kind)
-    return partial(line_table, **listed) if listed else resolve_name(f"lengthwise.report.{kind}")
+    found: dict[str, TextTable] = {}
+    for name, kind in recipe.tables.items():
+        # The catalogue lists a table's columns, or else a function of report makes it.
+        if columns := catalogue()["tables"].get(kind):
+            table = line_table(collection, recipe, **columns)
+        else:
+            table = resolve_name(f"lengthwise.report.{kind}")(collection, recipe)
+        if table is not None:
+            found[name] = table
+    return found
 
 
 def write_tables(collection: Collection, recipe: Recipe, folder: Path) -> list[Path]:
     """Write NAME.md and NAME.tex for readers, NAME.csv for programs."""
     section = catalogue()["sections"].get(recipe.section, {})
     words = " ".join(filter(None, (recipe.words, section.get("words"))))
-    texts = {
-        folder / f"{name}.{ending}": text
-        for name, table in tables_of(recipe, collection).items()
-        for ending, text in (
-            ("md", f"{table.title}\n\n{markdown(table)}\n\n{words}\n"),
-            ("tex", latex(table)),
-            ("csv", csv_text(table)),
-        )
-    }
+    texts: dict[Path, str] = {}
+    for name, table in tables_of(recipe, collection).items():
+        texts[folder / f"{name}.md"] = f"{table.title}\n\n{markdown(table)}\n\n{words}\n"
+        texts[folder / f"{name}.tex"] = latex(table)
+        texts[folder / f"{name}.csv"] = csv_text(table)
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
         replace_file(path, partial(Path.write_text, data=text))
     return list(texts)
-
-
-def write_figures(collection: Collection, folder: Path) -> list[Path]:
-    drawn = ((name, draw(figure, collection.views)) for name, figure in FIGURES.items())
-    return [path for name, picture in drawn if picture is not None for path in save(picture, folder, name)]
 
 
 # docs/results.md -----------------------------------------------------------------------------------------------
@@ -139,56 +136,45 @@ Decided = dict[str, dict[int, str]]
 
 
 def decided(collection: Collection, claims: str) -> list[tuple[str, str, Decided]]:
-    """The source, the text and the verdicts of each claim: a recipe's `theorems`, or its other `claims`."""
-    return [
-        (source, claim["says"], _by_row(collection, recipe, claim))
-        for recipe in RECIPES.values()
-        for source, claim in getattr(recipe, claims).items()
-    ]
-
-
-def _by_row(collection: Collection, recipe: Recipe, claim: Mapping[str, Any]) -> Decided:
-    """The verdicts on a claim from the recipe's runs, or from the rows that the claim names."""
-    rows = resolve_name(f"lengthwise.recipes.{claim['rows']}") if "rows" in claim else recipe.rows
-    decide, runs = resolve_name(f"lengthwise.recipes.{claim['decided_by']}"), of_rows(rows, collection.views)
-    more = {"runs": runs} if "beside_others" in claim else claim.get("with", {})
-    found: Decided = {}
-    for run in runs:
-        if words := decide(run, **more):
-            found.setdefault(run.row, {})[run.seed] = combined(words) or UNDECIDED
-    return found
-
-
-def theorems(collection: Collection) -> list[tuple[str, str, Decided]]:
-    """The theorems in the order of their numbers."""
-    return sorted(decided(collection, "theorems"), key=lambda theorem: theorem[0])
+    """The source, the text and the verdicts of each claim: a recipe's `theorems`, in the order of their numbers,
+    or its other `claims`. Decided by the recipe's runs, or by the rows that the claim names."""
+    found: list[tuple[str, str, Decided]] = []
+    for recipe in RECIPES.values():
+        for source, claim in getattr(recipe, claims).items():
+            rows = resolve_name(f"lengthwise.recipes.{claim['rows']}") if "rows" in claim else recipe.rows
+            runs = of_rows(rows, collection.views)
+            decide = resolve_name(f"lengthwise.recipes.{claim['decided_by']}")
+            more = {"runs": runs} if "beside_others" in claim else claim.get("with", {})
+            by_row: Decided = {}
+            for run in runs:
+                if words := decide(run, **more):
+                    by_row.setdefault(run.row, {})[run.seed] = combined(words) or UNDECIDED
+            found.append((source, claim["says"], by_row))
+    return sorted(found, key=lambda one: one[0]) if claims == "theorems" else found
 
 
 def theorem_table(collection: Collection) -> TextTable | None:
-    return text_table("Theorems", [_counts("theorem", *each) for each in theorems(collection)], words=2)
+    return _counts("Theorems", "theorem", decided(collection, "theorems"))
 
 
 def claim_table(collection: Collection) -> TextTable | None:
-    claims = decided(collection, "claims")
-    return text_table("Other claims", [_counts("where", *each) for each in claims], words=2)
+    return _counts("Other claims", "where", decided(collection, "claims"))
 
 
-def _counts(where: str, source: str, says: str, decided_by: Decided) -> dict[str, object]:
-    rows = [tally(seeds.values()) for seeds in decided_by.values()]
-    words = [word for row in rows for word in row.words]
-    hold = f"{sum(row.holds for row in rows)} of {len(rows)}"
-    if not rows:
-        hold = "not tested here"
-    elif len(words) == len(rows):
-        hold = "no verdict: one seed"
-    return {
-        where: source,
-        "what it says": says,
-        "rows": len(rows),
-        "runs": len(words),
-        **{word: words.count(word) for word in (HOLDS, FAILS, UNDECIDED)},
-        "rows that hold in all seeds": hold,
-    }
+def _counts(title: str, where: str, claims: list[tuple[str, str, Decided]]) -> TextTable | None:
+    lines: list[dict[str, object]] = []
+    for source, says, by_row in claims:
+        rows = [tally(seeds.values()) for seeds in by_row.values()]
+        words = [word for row in rows for word in row.words]
+        hold = f"{sum(row.holds for row in rows)} of {len(rows)}"
+        if not rows:
+            hold = "not tested here"
+        elif len(words) == len(rows):
+            hold = "no verdict: one seed"
+        runs = {word: words.count(word) for word in (HOLDS, FAILS, UNDECIDED)}
+        counts = {"rows": len(rows), "runs": len(words), **runs, "rows that hold in all seeds": hold}
+        lines.append({where: source, "what it says": says, **counts})
+    return text_table(title, lines, words=2)
 
 
 def theorem_rows(collection: Collection) -> TextTable | None:
@@ -200,7 +186,7 @@ def theorem_rows(collection: Collection) -> TextTable | None:
             "by seed": ", ".join(f"{seed} {word}" for seed, word in seeds.items()),
             "verdict": tally(seeds.values()),
         }
-        for source, _, rows in theorems(collection)
+        for source, _, rows in decided(collection, "theorems")
         for row, seeds in rows.items()
     ]
     return text_table("Theorems by row", lines, words=3)
@@ -267,14 +253,18 @@ def evidence_table(runs: Iterable[RunView]) -> list[dict[str, Any]]:
     fails, and is undecided otherwise, also if it has not learned its training domain.
     """
     runs = [run for run in runs if run.spec.positions == run.encoding]
-    found = [
-        (kind, name, word)
-        for name in COUNTED
-        for run in of_rows(RECIPES[name].rows, runs)
-        for kind, word in kinds(run).items()
-    ]
-    groups = group_by(sorted(found, key=lambda one: [str(part) for part in one[0]]), lambda one: one[0])
-    return [{**kind._asdict(), **_counted(own)._asdict()} for kind, own in groups.items()]
+    found: dict[Kind, list[tuple[str, str]]] = {}
+    for recipe in COUNTED:
+        for run in of_rows(RECIPES[recipe].rows, runs):
+            for kind, word in kinds(run).items():
+                found.setdefault(kind, []).append((recipe, word))
+    table: list[dict[str, Any]] = []
+    for kind in sorted(found, key=lambda kind: [str(part) for part in kind]):
+        recipes, words = zip(*found[kind], strict=True)
+        hold, fail, undecided = (words.count(word) for word in (HOLDS, FAILS, UNDECIDED))
+        evidence = Evidence(len(words), hold, fail, undecided, ", ".join(dict.fromkeys(recipes)))
+        table.append({**kind._asdict(), **evidence._asdict()})
+    return table
 
 
 def kinds(run: RunView) -> dict[Kind, str]:
@@ -282,8 +272,3 @@ def kinds(run: RunView) -> dict[Kind, str]:
     judged = [verdict for verdict in run.verdicts() if verdict.word is not None]
     groups = group_by(judged, lambda verdict: Kind.of(run.spec.case(verdict.prediction.domain)))
     return {kind: combined(row.word for row in rows) or UNDECIDED for kind, rows in groups.items()}
-
-
-def _counted(found: Sequence[tuple[Kind, str, str]]) -> Evidence:
-    number, recipes = Counter(word for *_, word in found), dict.fromkeys(recipe for _, recipe, _ in found)
-    return Evidence(len(found), number[HOLDS], number[FAILS], number[UNDECIDED], ", ".join(recipes))

@@ -1,11 +1,9 @@
 """Tables of runs for the terminal, and their JSON: verdicts, records, details, failures and dependence; and how
 the training of runs differs."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
-from itertools import islice
 from typing import Any
 
 from rich.console import Console
@@ -54,8 +52,11 @@ def show_verdicts(console: Console, rows: Sequence[Verdict], task: Task, title: 
 
 def verdict_table(rows: Sequence[Verdict], title: str | None = None) -> Table:
     quantities = (name.replace("predicted ", "predicted\n").replace("these ", "these\n") for name in QUANTITIES)
-    cells = [(*map(escape, verdict_cells(row)), verdict_text(row)) for row in rows]
-    return new_table("test on", "computes", *quantities, "verdict", rows=cells, title=title)
+    table = new_table("test on", "computes", *quantities, "verdict", title=title)
+    for row in rows:
+        perfect = row.agreement is not None and row.agreement.perfect
+        table.add_row(*map(escape, verdict_cells(row)), styled(row.word, "*" if perfect else ""))
+    return table
 
 
 def verdict_cells(row: Verdict) -> list[str]:
@@ -63,10 +64,6 @@ def verdict_cells(row: Verdict) -> list[str]:
     shares = [one and one.share for one in (row.coincides, row.accuracy, row.agreement)]
     named = str(row.prediction.domain), str(row.prediction.hypothesis or "–")
     return [*named, percent(row.expected, EXACT), *map(percent, shares)]
-
-
-def verdict_text(row: Verdict) -> str:
-    return styled(row.word, "*" if row.agreement is not None and row.agreement.perfect else "")
 
 
 def styled(word: str | None, mark: str = "") -> str:
@@ -105,18 +102,16 @@ def show_run(view: RunView, console: Console) -> None:
 
 
 def row_table(views: Sequence[RunView]) -> Table:
-    table = new_table("run", "learned %", *STYLES, "verdict", rows=map(_row_cells, views))
+    table = new_table("run", "learned %", *STYLES, "verdict")
     table.columns[0].overflow = "fold"
+    for view in views:
+        learned, counts, word = "–", ["–" for _ in STYLES], str(view.source.state())
+        if view.source.status() == "done":
+            words = [verdict.word for verdict in view.verdicts()]
+            learned = percent(view.final_counts[str(view.train), TRUTH].share)
+            counts, word = [str(words.count(one)) for one in STYLES], styled(combined(words))
+        table.add_row(escape(view.name), learned, *counts, word)
     return table
-
-
-def _row_cells(view: RunView) -> tuple[str, ...]:
-    if view.source.status() != "done":
-        return (escape(view.name), "–", "–", "–", "–", str(view.source.state()))
-    verdicts = view.verdicts()
-    counts, word = Counter(verdict.word for verdict in verdicts), row_verdict(verdicts)
-    learned = percent(view.final_counts[str(view.train), TRUTH].share)
-    return (escape(view.name), learned, *(str(counts[word]) for word in STYLES), styled(word))
 
 
 def row_json(view: RunView) -> dict[str, Any]:
@@ -147,40 +142,33 @@ def told_apart(configs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 def record_table(records: Sequence[Record]) -> Table:
     """Exact match of every domain and reference, with its 95 % interval."""
-    rows = [
-        (escape(r.domain), r.reference, r.mode, str(r.correct), str(r.total), *_share(measured(r)))
-        for r in records
-        if r.metric == "exact" and r.correct is not None
-    ]
-    return new_table("test on", "against", "mode", "correct", "of", "%", "95 % interval", rows=rows)
-
-
-def _share(counts: Measured) -> tuple[str, str]:
-    """The share in percent, and its interval."""
-    interval = "whole domain" if counts.enumerated else " – ".join(map(percent, counts.interval))
-    return percent(counts.share), interval
+    table = new_table("test on", "against", "mode", "correct", "of", "%", "95 % interval")
+    for r in records:
+        if r.metric == "exact" and r.correct is not None:
+            counts = measured(r)
+            interval = "whole domain" if counts.enumerated else " – ".join(map(percent, counts.interval))
+            numbers = str(r.correct), str(r.total), percent(counts.share), interval
+            table.add_row(escape(r.domain), r.reference, r.mode, *numbers)
+    return table
 
 
 def failure_table(records: Sequence[Record]) -> Table:
     """How decoded answers fail: not a number, of the wrong length, or with a first wrong digit."""
+    table = new_table("decoded", "right", "malformed", "wrong length", "first wrong digit: answers")
     decoded = [record for record in records if record.mode == "decoded"]
-    rows: list[tuple[str, ...]] = []
     for domain, own in group_by(decoded, lambda record: record.domain).items():
         counts = {record.metric: record.correct or 0 for record in own}
         if "malformed" in counts:
+            ways = (str(counts[way]) for way in ("exact", "malformed", "wrong_length"))
             wrong = [f"{metric}: {n}" for metric, n in counts.items() if metric.startswith("first_wrong:")]
-            digits = ", ".join(_some(wrong)).replace("first_wrong:", "") or "–"
-            rows.append((escape(domain), *(str(counts[way]) for way in WAYS), digits))
-    return new_table("decoded", "right", "malformed", "wrong length", "first wrong digit: answers", rows=rows)
-
-
-WAYS = ("exact", "malformed", "wrong_length")
+            table.add_row(escape(domain), *ways, ", ".join(_some(wrong)).replace("first_wrong:", "") or "–")
+    return table
 
 
 def detail_table(records: Sequence[Record]) -> Table:
     """Details besides exact match: loss, probabilities, and the accuracy of each digit."""
+    table = new_table("test on", "against", "loss", "probability", "within reach %", "outside", "digits")
     digits = group_by((r for r in records if r.metric.startswith("digit:")), lambda r: r.domain)
-    rows: list[tuple[str, ...]] = []
     for (domain, reference), own in group_by(records, lambda r: (r.domain, r.reference)).items():
         found = {record.metric: record for record in own}
         if "strong" in found:
@@ -190,9 +178,8 @@ def detail_table(records: Sequence[Record]) -> Table:
             reach = percent(measured(found["weak"]).share)
             alone = [f"{100 * measured(r).share:.0f}" for r in digits.get(domain, [])]
             shown = f"all {alone[0]}" if len({*alone}) == 1 else " ".join(_some(alone))
-            rows.append((escape(domain), reference, *sure, reach, largest, shown))
-    columns = ("test on", "against", "loss", "probability", "within reach %", "outside", "digits")
-    return new_table(*columns, rows=rows)
+            table.add_row(escape(domain), reference, *sure, reach, largest, shown)
+    return table
 
 
 def _some(digits: Sequence[str]) -> list[str]:
@@ -202,15 +189,14 @@ def _some(digits: Sequence[str]) -> list[str]:
 
 
 def dependence_table(found: Dependence) -> Table:
-    theory = "no prediction" if found.hypothesis is None else str(found.hypothesis)
-    operand_digits = [f"a{j}" for j in range(1, len(found.measured[0]) + 1)][:MOST_DIGITS]
-    both = islice(zip(found.measured, found.exact, strict=True), MOST_DIGITS)
-    rows = [
-        (f"c{i}", *islice(map(_cell, own, exact), MOST_DIGITS)) for i, (own, exact) in enumerate(both, start=1)
-    ]
+    theory = found.hypothesis or "no prediction"
     lowest = f", the lowest {MOST_DIGITS}" if len(found.measured) > MOST_DIGITS else ""
     title = f"Answer digits (c) by replaced operand digit (a), compared with {theory}{lowest}"
-    return new_table("answer", *operand_digits, rows=rows, title=title)
+    operand_digits = range(1, len(found.measured[0]) + 1)[:MOST_DIGITS]
+    table = new_table("answer", *(f"a{j}" for j in operand_digits), title=title)
+    for i, own in enumerate(found.measured[:MOST_DIGITS]):
+        table.add_row(f"c{i + 1}", *(_cell(own[j - 1], found.exact[i][j - 1]) for j in operand_digits))
+    return table
 
 
 def _cell(counts: Measured, exact: Fraction | None) -> str:

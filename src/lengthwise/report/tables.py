@@ -77,19 +77,12 @@ def short_fraction(value: Fraction | None) -> str:
 
 
 def prediction_table(predictions: MeasuredPredictions) -> Table:
-    rows = [
-        (
-            escape(str(row.domain)),
-            "no prediction" if row.hypothesis is None else str(row.hypothesis),
-            percent(row.accuracy, EXACT),
-            short_fraction(row.accuracy),
-            percent(row.paper, EXACT),
-            "–" if row.hypothesis is None else evidence_cell(row.evidence),
-        )
-        for row in predictions.rows
-    ]
-    columns = ("test on", "computes", "predicted\naccuracy %", "exactly", "paper\nsays %", "measured")
-    return new_table(*columns, rows=rows)
+    table = new_table("test on", "computes", "predicted\naccuracy %", "exactly", "paper\nsays %", "measured")
+    for row in predictions.rows:
+        accuracies = percent(row.accuracy, EXACT), short_fraction(row.accuracy), percent(row.paper, EXACT)
+        seen = "–" if row.hypothesis is None else evidence_cell(row.evidence)
+        table.add_row(escape(str(row.domain)), str(row.hypothesis or "no prediction"), *accuracies, seen)
+    return table
 
 
 def evidence_cell(evidence: Evidence | None) -> str:
@@ -111,12 +104,11 @@ def plateau_table(plateaus: Iterable[Plateau]) -> Table:
 
 
 def coverage_table(positions: list[PositionCoverage], base: int) -> Table:
-    pairs = ["0,0" if row.pairs == {(0, 0)} else f"{len(row.pairs)} of {base**2}" for row in positions]
-    rows = [
-        (str(row.position), seen, digit_set(row.carries), digit_set(row.outputs))
-        for row, seen in zip(positions, pairs, strict=True)
-    ]
-    return new_table("position", "digit pairs seen", "carries in", "answer digits", rows=rows)
+    table = new_table("position", "digit pairs seen", "carries in", "answer digits")
+    for row in positions:
+        pairs = "0,0" if row.pairs == {(0, 0)} else f"{len(row.pairs)} of {base**2}"
+        table.add_row(str(row.position), pairs, digit_set(row.carries), digit_set(row.outputs))
+    return table
 
 
 def digit_set(digits: frozenset[int]) -> str:
@@ -195,20 +187,23 @@ def text_table(
 
 def terminal(table: TextTable, width: int) -> list[Table]:
     """One table if its columns fit, else several that all begin with the columns of words."""
-    groups = _column_groups(table, width)
-    numbers = [f", {k} of {len(groups)}" for k in range(1, len(groups) + 1)] if len(groups) > 1 else [""]
-    return [_drawn(table, group, table.title + number) for group, number in zip(groups, numbers, strict=True)]
-
-
-def _column_groups(table: TextTable, width: int) -> list[list[int]]:
-    words, others = range(table.words), range(table.words, len(table.columns))
-    widths = [_column_width(table, k) + COLUMN_GAP for k in range(len(table.columns))]
-    groups: list[list[int]] = [[*words]]
-    for k in others:
-        if len(groups[-1]) > len(words) and sum(widths[i] for i in groups[-1]) + widths[k] > width - 1:
-            groups.append([*words])
-        groups[-1].append(k)
-    return groups
+    words, widths = range(table.words), [_column_width(table, k) for k in range(len(table.columns))]
+    parts: list[list[int]] = [[*words]]
+    for k in range(len(words), len(widths)):
+        needed = sum(widths[i] + COLUMN_GAP for i in (*parts[-1], k))
+        if len(parts[-1]) > len(words) and needed > width - 1:
+            parts.append([*words])
+        parts[-1].append(k)
+    drawn: list[Table] = []
+    for number, part in enumerate(parts, start=1):
+        of_several = f", {number} of {len(parts)}" if len(parts) > 1 else ""
+        one = new_table(title=table.title + of_several)
+        for k in part:
+            one.add_column(table.columns[k], max_width=widths[k], justify="left" if k in words else "right")
+        for row in table.rows:
+            one.add_row(*(escape(row[k]) for k in part))
+        drawn.append(one)
+    return drawn
 
 
 def _column_width(table: TextTable, k: int) -> int:
@@ -218,45 +213,34 @@ def _column_width(table: TextTable, k: int) -> int:
     return max([name, *(min(len(cell), SENTENCE) if " " in cell else len(cell) for cell in cells)])
 
 
-def _drawn(table: TextTable, columns: Sequence[int], title: str) -> Table:
-    drawn = new_table(*(table.columns[k] for k in columns), title=title)
-    for column, k in zip(drawn.columns, columns, strict=True):
-        column.max_width = _column_width(table, k)
-        column.justify = "left" if k < table.words else "right"
-    for row in table.rows:
-        drawn.add_row(*(escape(row[k]) for k in columns))
-    return drawn
-
-
 def markdown(table: TextTable) -> str:
+    head, *rows = (
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+        for cells in (table.columns, *table.rows)
+    )
     rule = ":--|" * table.words + "--:|" * (len(table.columns) - table.words)
-    lines = [_markdown_row(table.columns), f"|{rule}", *map(_markdown_row, table.rows)]
-    return "\n".join(lines)
-
-
-def _markdown_row(cells: tuple[str, ...]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    return "\n".join([head, f"|{rule}", *rows])
 
 
 def latex(table: TextTable) -> str:
     """A complete table environment, for the package booktabs."""
+    head, *rows = (
+        " & ".join(cell.translate(LATEX_SIGNS) for cell in cells) + r" \\"
+        for cells in (table.columns, *table.rows)
+    )
     lines = [
         r"\begin{table}",
         rf"\caption{{{table.title.translate(LATEX_SIGNS)}}}",
         rf"\begin{{tabular}}{{{'l' * table.words}{'r' * (len(table.columns) - table.words)}}}",
         r"\toprule",
-        _latex_row(table.columns),
+        head,
         r"\midrule",
-        *map(_latex_row, table.rows),
+        *rows,
         r"\bottomrule",
         r"\end{tabular}",
         r"\end{table}",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _latex_row(cells: tuple[str, ...]) -> str:
-    return " & ".join(cell.translate(LATEX_SIGNS) for cell in cells) + r" \\"
 
 
 def csv_text(table: TextTable) -> str:

@@ -53,14 +53,6 @@ def _lengths(lengths: Sequence[int]) -> str:
     return ", ".join(map(str, lengths[:-1])) + f" or {lengths[-1]}"
 
 
-def position_words(encoding: str) -> str:
-    """
-    >>> position_words("learned"), position_words("none")
-    ('learned positions', 'no positions')
-    """
-    return "no positions" if encoding == "none" else f"{encoding} positions"
-
-
 def positions_label(encoding: str, layout: str) -> str:
     """The encoding, and the layout if it is not the encoding's usual one.
 

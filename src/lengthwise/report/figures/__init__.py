@@ -1,8 +1,8 @@
 """Figures from records: `FIGURES` lists them, `draw` makes one from runs, `save` writes SVG and PNG. And their
 common parts in matplotlib: panels, lines of seeds, heat maps, axes."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, TypeVar
@@ -36,10 +36,6 @@ BLUES = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", COLOURS[4], COLO
 LOOK = Path(__file__).with_name("lengthwise.mplstyle")
 PERCENT = (-4.0, 104.0)
 """Limits of a percent axis, with room for marks at both ends."""
-LEGENDS: dict[str, dict[str, Any]] = {
-    "top": {"loc": "outside upper center", "columnspacing": 1.4},
-    "side": {"loc": "outside right center"},
-}
 
 ONE_LINE = 110
 """Characters of a legend above a figure that fit into one line."""
@@ -80,13 +76,9 @@ def _place(view: RunView) -> tuple[str, int, bool, int, int]:
     return task.operation, task.modulus or 0, len(train.parts) > 1, train.length, view.seed
 
 
-@contextmanager
-def look() -> Iterator[None]:
-    """The common style, in which figures are drawn and saved."""
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rc_file(LOOK, use_default_template=False)
-        yield
+def look() -> AbstractContextManager[None]:
+    """The common style, in which figures are drawn and saved: matplotlib's defaults, and LOOK."""
+    return mpl.rc_context(fname=LOOK)
 
 
 def save(figure: Picture, folder: Path, name: str) -> tuple[Path, Path]:
@@ -126,7 +118,16 @@ def small_multiples(
     if not groups:
         return None
     columns = min(columns, len(groups))
-    figure, stacks = _panels(len(groups), columns, stack, height, share)
+    rows = stack * -(-len(groups) // columns)
+    figure = Picture(figsize=(WIDTH, rows * height + 0.4), layout="constrained")
+    grid = figure.subplots(rows, columns, sharex=share[0], sharey=share[1], squeeze=False)
+    stacks = [own for k in range(0, rows, stack) for own in zip(*grid[k : k + stack], strict=True)]
+    for unused in (ax for axes in stacks[len(groups) :] for ax in axes):
+        unused.remove()
+    stacks = stacks[: len(groups)]
+    for axes in stacks[-columns:]:
+        # A panel above a gap in the last row is the lowest of its column and shows its tick labels.
+        axes[-1].tick_params(labelbottom=True)
     for axes, (title, group) in zip(stacks, groups.items(), strict=True):
         paint(*axes, group)
         axes[0].set_title(title)
@@ -147,28 +148,16 @@ def small_multiples(
     return figure
 
 
-def _panels(
-    count: int, columns: int, stack: int, height: float, share: tuple[Any, Any]
-) -> tuple[Picture, list[tuple[Axes, ...]]]:
-    """`count` stacks of panels, row by row."""
-    rows = stack * -(-count // columns)
-    figure = Picture(figsize=(WIDTH, rows * height + 0.4), layout="constrained")
-    grid = figure.subplots(rows, columns, sharex=share[0], sharey=share[1], squeeze=False)
-    stacks = [own for k in range(0, rows, stack) for own in zip(*grid[k : k + stack], strict=True)]
-    for unused in (ax for axes in stacks[count:] for ax in axes):
-        unused.remove()
-    for axes in stacks[:count][-columns:]:
-        # A panel above a gap in the last row is the lowest of its column and shows its tick labels.
-        axes[-1].tick_params(labelbottom=True)
-    return figure, stacks[:count]
-
-
 def add_legend(figure: Picture, place: str) -> None:
     """Add a legend with each label of any panel once."""
     found = [ax.get_legend_handles_labels() for ax in figure.axes]
     entries = {label: handle for handles, labels in found for handle, label in zip(handles, labels, strict=True)}
-    columns = 1 if place == "side" else len(entries) if len("".join(entries)) < ONE_LINE else 2
-    figure.legend(list(entries.values()), list(entries), ncols=columns, **LEGENDS[place])
+    own = list(entries.values()), list(entries)
+    if place == "side":
+        figure.legend(*own, loc="outside right center")
+    else:
+        columns = len(entries) if len("".join(entries)) < ONE_LINE else 2
+        figure.legend(*own, ncols=columns, loc="outside upper center", columnspacing=1.4)
 
 
 def add_scale(figure: Picture, label: str) -> None:

@@ -62,11 +62,8 @@ from lengthwise.theory.hypotheses import Hypothesis
 TESTED, ACCURACY = "length tested (grey: trained)", "accuracy (%)"
 FAR = "digits of the longer operand (grey: trained)"
 
-KINDS = {
-    "random operands": "",
-    **{name: name for name in ("lopsided", "carry", "alternating", "repeated", "zeros", "sparse")},
-}
-"""Kinds of problems, and the names of their special sets."""
+SPECIAL = ("", "lopsided", "carry", "alternating", "repeated", "zeros", "sparse")
+"""The names of special sets; that of random operands is empty."""
 NAME_WIDTH = 18
 """Characters per line: the longer name of an encoding is broken, to leave room for the panels."""
 
@@ -306,19 +303,20 @@ def accuracy_far(views: Sequence[RunView]) -> Figure | None:
     """Lines over all tested lengths, for random operands and each special set: one panel for each of these, or,
     for several encodings, one panel per encoding. Similar lines would hide one another in one panel."""
     groups = {fill(name, NAME_WIDTH): seeds for name, seeds in grouped(views, encoding_name).items()}
-    kinds = [k for k, special in KINDS.items() if any(s.by_length(special=special) for s in groups.values())]
+    sets = [special for special in SPECIAL if any(s.by_length(special=special) for s in groups.values())]
+    kinds = {special or "random operands": special for special in sets}
 
     def paint(axes: Axes, lines: Sequence[tuple[str, Seeds, str]]) -> None:
-        for k, (name, seeds, kind) in enumerate(lines):
+        for k, (name, seeds, special) in enumerate(lines):
             # Each line is thinner than the one before, so that both are visible where they coincide.
             width = LINE + 0.9 * (len(lines) - 1 - k)
-            draw_line(axes, seeds.by_length(special=KINDS[kind]), COLOURS[k], marker="o", width=width, label=name)
+            draw_line(axes, seeds.by_length(special=special), COLOURS[k], marker="o", width=width, label=name)
             far_axis(axes, seeds.first)
 
     if len(groups) > 1:
-        panels = {name: [(kind, seeds, kind) for kind in kinds] for name, seeds in groups.items()}
+        panels = {name: [(kind, seeds, kinds[kind]) for kind in kinds] for name, seeds in groups.items()}
         return small_multiples(panels, paint, x=FAR, y=ACCURACY, height=1.5, legend="top")
-    panels = {kind: [(name, seeds, kind) for name, seeds in groups.items()] for kind in kinds}
+    panels = {kind: [(name, seeds, special) for name, seeds in groups.items()] for kind, special in kinds.items()}
     height = 2.5 if len(kinds) == 1 else 1.7
     return small_multiples(panels, paint, x=FAR, y=ACCURACY, columns=2, height=height, legend="side")
 

@@ -1,7 +1,7 @@
 """Figures over training: accuracy by length and by digit, R2 and learning order of digits; and training
 settings."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from statistics import StatisticsError, correlation
@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError
 from lengthwise.recipes import THEORY
-from lengthwise.records.analysis import LEARNED, LearningOrder, Standstill, learning_order, standstills
+from lengthwise.records.analysis import LEARNED, LearningOrder, learning_order, standstills
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import GATE
 from lengthwise.records.view import RunView
@@ -35,7 +35,7 @@ from lengthwise.report.figures import (
     theory_line,
 )
 from lengthwise.report.queries import (
-    DependenceCells,
+    Cells,
     Point,
     Points,
     Seeds,
@@ -204,7 +204,12 @@ def _with_dynamics(views: Sequence[RunView]) -> tuple[dict[str, Seeds], list[int
 
 def learning_steps(views: Sequence[RunView]) -> Figure | None:
     """One panel per training domain: the step at which each digit is learned, with the top positions shaded."""
-    groups = {name: orders for name, seeds in by_training_set(views).items() if (orders := [*_orders(seeds)])}
+    groups: dict[str, list[LearningOrder]] = {}
+    for name, seeds in by_training_set(views).items():
+        for view in seeds.views:
+            with suppress(InputError):
+                order = learning_order(view.records, view.train)
+                groups.setdefault(name, []).append(order)
     steps = [step for orders in groups.values() for order in orders for step in order.steps.values()]
     highest = 1.15 * max((step for step in steps if step is not None), default=1)
 
@@ -224,12 +229,6 @@ def learning_steps(views: Sequence[RunView]) -> Figure | None:
     return small_multiples(groups, paint, x=x, y=y, columns=3, height=1.8, limits=(0, highest), legend="top")
 
 
-def _orders(seeds: Seeds) -> Iterator[LearningOrder]:
-    for view in seeds.views:
-        with suppress(InputError):
-            yield learning_order(view.records, view.train)
-
-
 # Plateaus, and training settings -------------------------------------------------------------------------------
 
 
@@ -237,19 +236,24 @@ def accuracy_plateaus(views: Sequence[RunView]) -> Figure | None:
     """One panel per row with a plateau: every seed's accuracy on the training domain, and the predicted
     accuracies."""
     rows = grouped((view for view in views if view.task.modulus is not None), row_label)
-    groups = {name: (seeds, stands) for name, seeds in rows.items() if (stands := _standstills(seeds))}
+    groups = {name: (seeds, nearest) for name, seeds in rows.items() if (nearest := nearest_heights(seeds))}
 
-    def paint(axes: Axes, group: tuple[Seeds, list[tuple[Standstill, int]]]) -> None:
-        seeds, stands = group
+    def paint(axes: Axes, group: tuple[Seeds, dict[Plateau, bool]]) -> None:
+        seeds, nearest = group
         for run in seeds.each():
             percents = {step: point for step, point in run.own_accuracy().items() if step > 0}
             draw_training(axes, percents, marker="o", label="measured")
-        heights = plateaus(seeds.first.task, seeds.first.train)
-        for plateau in heights:
+        for plateau in plateaus(seeds.first.task, seeds.first.train):
             height = float(100 * plateau.accuracy)
             axes.axhline(height, color=PALE, linewidth=0.7, zorder=0, label="predicted accuracy")
-        for plateau, met in nearest_heights(stands, heights).items():
-            _draw_height(axes, plateau, met)
+        for plateau, met in nearest.items():
+            # The label is below the line if a curve agrees with it, else above.
+            colour, side, distance = (COLOURS[1], "top", 0.93) if met else (GREY, "bottom", 1.05)
+            height, name = float(100 * plateau.accuracy), "agrees with" if met else "closest to"
+            theory_line(axes, height, colour)
+            entry(axes, f"{name} a plateau", color=colour, linestyle=":")
+            look = {"transform": axes.get_yaxis_transform(), "fontsize": 6, "color": colour}
+            axes.text(1, height * distance, f"{plateau.known}: {height:.1f}", ha="right", va=side, **look)
         axes.set_yscale("log", nonpositive="clip")
         axes.set_yticks([1, 10, 100], ["1", "10", "100"])
         axes.minorticks_off()
@@ -258,32 +262,18 @@ def accuracy_plateaus(views: Sequence[RunView]) -> Figure | None:
     return small_multiples(groups, paint, x="step", y=y, columns=3, height=1.9, limits=HEIGHTS, legend="top")
 
 
-def _standstills(seeds: Seeds) -> list[tuple[Standstill, int]]:
-    """The plateaus of accuracy on the training domain of every seed, and the number of problems measured."""
-    found: list[tuple[Standstill, int]] = []
+def nearest_heights(seeds: Seeds) -> dict[Plateau, bool]:
+    """The predicted accuracy closest to each standstill of a seed's accuracy on the training domain, and whether
+    some standstill agrees with it."""
+    found: dict[Plateau, bool] = {}
+    heights = plateaus(seeds.first.task, seeds.first.train)
     for run in seeds.each():
         problems = run.first.config["evaluation"]["interim_problems"]
         accuracies = {step: point.mean / 100 for step, point in run.own_accuracy().items()}
-        found += [(stand, problems) for stand in standstills(accuracies, problems)]
+        for stand in standstills(accuracies, problems):
+            nearest = min(heights, key=lambda plateau: abs(float(plateau.accuracy) - stand.accuracy))
+            found[nearest] = found.get(nearest, False) or stand.is_at(float(nearest.accuracy), problems)
     return found
-
-
-def nearest_heights(stands: Sequence[tuple[Standstill, int]], heights: Sequence[Plateau]) -> dict[Plateau, bool]:
-    """The predicted accuracy closest to each standstill, and whether some standstill agrees with it."""
-    found: dict[Plateau, bool] = {}
-    for stand, problems in stands:
-        nearest = min(heights, key=lambda plateau: abs(float(plateau.accuracy) - stand.accuracy))
-        found[nearest] = found.get(nearest, False) or stand.is_at(float(nearest.accuracy), problems)
-    return found
-
-
-def _draw_height(axes: Axes, plateau: Plateau, met: bool) -> None:
-    """Draw and label a predicted accuracy; the label is below the line if a curve agrees with it, else above."""
-    height, colour, side = float(100 * plateau.accuracy), *((COLOURS[1], "top") if met else (GREY, "bottom"))
-    theory_line(axes, height, colour)
-    entry(axes, "agrees with a plateau" if met else "closest to a plateau", color=colour, linestyle=":")
-    look = {"ha": "right", "va": side, "fontsize": 6, "color": colour, "transform": axes.get_yaxis_transform()}
-    axes.text(1, height * (0.93 if met else 1.05), f"{plateau.known}: {height:.1f}", **look)
 
 
 def scales(views: Sequence[RunView]) -> Figure | None:
@@ -342,28 +332,24 @@ def dependence(views: Sequence[RunView]) -> Figure | None:
     runs = grouped(views, _task_and_domain).items()
     groups = {name: (seeds.first, cells) for name, seeds in runs if (cells := dependence_cells(seeds))}
 
-    def paint(above: Axes, below: Axes, shown: tuple[RunView, DependenceCells]) -> None:
+    def paint(above: Axes, below: Axes, shown: tuple[RunView, tuple[Cells, Cells, object]]) -> None:
         view, (measured, exact, _) = shown
         # Up to the highest answer digit that ever changes.
         rows = range(1, 1 + max(i for cells in (measured, exact) for (i, _), share in cells.items() if share))
         columns = range(1, 1 + max(j for _, j in measured))
         for axes, cells in ((above, measured), (below, exact)):
             heat_map(axes, cells, rows, columns, upward=True)
-            _thin_ticks(axes)
+            for axis in (axes.xaxis, axes.yaxis):
+                ticks = axis.get_ticklocs()
+                # Every digit, or every other one if there are six or more.
+                if len(ticks) >= 6:
+                    axis.set_ticks(ticks[::2], [f"{tick + 1:g}" for tick in ticks[::2]])
             # Digits are in written order, units to the right; a line separates the trained ones from the rest.
             axes.invert_xaxis()
             axes.axvline(view.train.length - 0.5, color=COLOURS[1], linestyle="--", linewidth=1.2)
 
     x, y = "digit of a that is changed (1 = units)", ("measured:\nanswer digit", "exact:\nanswer digit")
     return small_multiples(groups, paint, x=x, y=y, height=1.3, stack=2, share=(True, False), scale="changed (%)")
-
-
-def _thin_ticks(axes: Axes) -> None:
-    """Every digit, or every other one if there are six or more."""
-    for axis in (axes.xaxis, axes.yaxis):
-        ticks = axis.get_ticklocs()
-        if len(ticks) >= 6:
-            axis.set_ticks(ticks[::2], [f"{tick + 1:g}" for tick in ticks[::2]])
 
 
 def regularization(views: Sequence[RunView]) -> Figure | None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -51,25 +51,6 @@ class ShownRun(NamedTuple):
     standing: str
     """Why its numbers are not final; empty for a finished run."""
     environment: Any
-
-
-def find_runs(paths: Sequence[Path]) -> tuple[list[ShownRun], dict[str, str]]:
-    """The runs at these paths and inside these folders, and why others there cannot be shown."""
-    if not paths:
-        raise InputError(f"no run given (name {RUN_PLACES})")
-    found = {run.path: run for path in paths for run in _runs(path)}
-    places = sorted(found)
-    shown: list[ShownRun] = []
-    left_out: dict[str, str] = {}
-    for place, name in zip(places, _labels(places), strict=True):
-        try:
-            shown.append(_shown(RunView(found[place]), name))
-        except (InputError, OSError) as error:
-            # The page may be sent to others, so it must not contain paths of this machine.
-            left_out[name] = str(error).replace(f"{place}/", "")
-    if not shown:
-        raise InputError(f"nothing to report: {'; '.join(f'{name}: {why}' for name, why in left_out.items())}")
-    return shown, left_out
 
 
 def _runs(path: Path) -> list[RunSource]:
@@ -154,22 +135,15 @@ class Question:
         """Whether there is a prediction for any domain."""
         return any(row.hypothesis is not None for row in self.predictions.values())
 
-    def in_training(self, domain: Domain) -> bool:
-        return self.spec.case(domain).in_distribution
-
     @property
-    def counts(self) -> dict[str, int]:
-        return verdict_counts(self.runs)
+    def trained(self) -> list[int]:
+        """The places of domains that are trained lengths."""
+        return [k for k, domain in enumerate(self.predictions) if self.spec.case(domain).in_distribution]
 
 
 def verdict_counts(runs: Iterable[ShownRun]) -> dict[str, int]:
     words = [row.word or NO_PREDICTION for run in runs for row in run.verdicts]
     return {word: words.count(word) for word in COUNTED}
-
-
-def questions(runs: Sequence[ShownRun]) -> list[Question]:
-    groups = group_by(sorted(runs, key=_order), lambda run: _order(run)[:-2])
-    return [Question(number, _settings(group)) for number, group in enumerate(groups.values(), start=1)]
 
 
 def _order(run: ShownRun) -> tuple[Any, ...]:
@@ -192,16 +166,33 @@ def _settings(runs: Sequence[ShownRun]) -> tuple[SettingRuns, ...]:
 class Report:
     runs: list[ShownRun]
     left_out: dict[str, str]
+    """Why other runs at the same places cannot be shown."""
     written: date = field(default_factory=lambda: datetime.now(UTC).date())
 
     @classmethod
     def of(cls, paths: Sequence[Path | str]) -> "Report":
         """A report on these run folders, or on those inside these folders."""
-        return cls(*find_runs([Path(path) for path in paths]))
+        if not paths:
+            raise InputError(f"no run given (name {RUN_PLACES})")
+        found = {run.path: run for path in paths for run in _runs(Path(path))}
+        places = sorted(found)
+        shown: list[ShownRun] = []
+        left_out: dict[str, str] = {}
+        for place, name in zip(places, _labels(places), strict=True):
+            try:
+                shown.append(_shown(RunView(found[place]), name))
+            except (InputError, OSError) as error:
+                # The page may be sent to others, so it must not contain paths of this machine.
+                left_out[name] = str(error).replace(f"{place}/", "")
+        if not shown:
+            why = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+            raise InputError(f"nothing to report: {why}")
+        return cls(shown, left_out)
 
     @cached_property
     def questions(self) -> list[Question]:
-        return questions(self.runs)
+        groups = group_by(sorted(self.runs, key=_order), lambda run: _order(run)[:-2])
+        return [Question(number, _settings(group)) for number, group in enumerate(groups.values(), start=1)]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -261,6 +252,7 @@ def _section(question: Question, plots: list[Plot]) -> dict[str, Any]:
     trained = [run.view.history("exact", run.view.train)[run.step] for run in runs]
     return {
         "question": question,
+        "counts": verdict_counts(runs),
         "theory": group_by(question.predictions.values(), lambda row: (row.hypothesis, row.rule)).values(),
         "right": _between([(record.correct or 0) / record.total for record in trained]),
         "agreeing": _between([row.agreement.share for run in runs for row in run.verdicts if row.agreement]),
@@ -289,7 +281,7 @@ def _between(shares: Sequence[float]) -> str:
     return f"{low} %" if low == high else f"{low} to {high} %"
 
 
-@lru_cache(maxsize=1)
+@cache
 def packed_plotly() -> str:
     """plotly.js, compressed to a third."""
     return packed(get_plotlyjs())
@@ -304,11 +296,11 @@ def packed(text: str) -> str:
 
 
 class Cell(NamedTuple):
+    """The verdict on one test domain, and percentages over seeds."""
+
     word: str
     predicted: str
-    measured: str
-    reach: str | None
-    """The range over seeds, if they differ."""
+    accuracy: str
     agreement: str | None
 
 
@@ -325,7 +317,7 @@ def verdict_tables(asked: Sequence[Question]) -> dict[tuple[str, tuple[Domain, .
     for question in asked:
         for setting in question.settings:
             # Runs tested on the same domains share a row; an unfinished run has its own.
-            comparable = group_by(setting.runs, lambda run: (_domains(run), run.label if run.standing else ""))
+            comparable = group_by(setting.runs, lambda run: (run.view.tests, run.label if run.standing else ""))
             for (domains, _), runs in comparable.items():
                 cells = [verdict_cell(rows) for rows in zip(*(run.verdicts for run in runs), strict=True)]
                 row = VerdictRow(question, SettingRuns(tuple(runs), setting.name), cells)
@@ -343,19 +335,14 @@ def row_filters(rows: Sequence[VerdictRow]) -> dict[str, list[str]]:
     return {name: list(dict.fromkeys(options)) for name, options in found.items()}
 
 
-def _domains(run: ShownRun) -> tuple[Domain, ...]:
-    return tuple(row.prediction.domain for row in run.verdicts)
-
-
 def verdict_cell(seeds: Sequence[Verdict]) -> Cell:
-    """The cell of one test domain: the mean over seeds, and the lowest and highest."""
     shares = [row.accuracy.share for row in seeds]
+    reach = f" ({percent(min(shares))} to {percent(max(shares))})" if min(shares) < max(shares) else ""
     found = {row.word or NO_PREDICTION for row in seeds}
     agreements = [100 * row.agreement.share for row in seeds if row.agreement is not None]
     return Cell(
         word=found.pop() if len(found) == 1 else SEEDS_DIFFER,
         predicted=percent(seeds[0].expected, EXACT),
-        measured=percent(fmean(shares)),
-        reach=None if min(shares) == max(shares) else f"{percent(min(shares))} to {percent(max(shares))}",
+        accuracy=percent(fmean(shares)) + reach,
         agreement=Point.of(agreements).text if agreements else None,
     )

@@ -18,7 +18,6 @@ from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import TOLERANCE
 from lengthwise.report import group_by
 from lengthwise.report.queries import (
-    Cells,
     Point,
     Seeds,
     by_lengths,
@@ -29,7 +28,6 @@ from lengthwise.report.queries import (
     spread,
 )
 from lengthwise.report.tables import EXACT, percent, percent_text
-from lengthwise.theory.hypotheses import Hypothesis
 
 if TYPE_CHECKING:
     from lengthwise.report.page import Question, SettingRuns, ShownRun
@@ -111,24 +109,21 @@ def setting_plots(question: "Question", setting: "SettingRuns") -> list[list[Plo
 
 def length_plots(question: "Question") -> list[Plot]:
     """Accuracy by length, and agreement with theory if there is a prediction."""
-    return [accuracy_plot(question), *([agreement_plot(question)] if question.predicted else [])]
-
-
-def accuracy_plot(question: "Question") -> Plot:
-    curves = _curves(question, "accuracy")
+    prefix = "measured, " if len(question.settings) == 1 else ""
+    named = {prefix + setting.label: setting.runs for setting in question.settings}
+    curves = {name: _by_domain(runs, question, "accuracy") for name, runs in named.items()}
     exact = {domain: row.accuracy for domain, row in question.predictions.items()}
     name, first = next(iter(curves.items()))
     texts = [f"{d} {percent_text(own.mean)} % (theory {percent(exact[d], EXACT)})" for d, own in first.items()]
     several = any(len(setting.runs) > 1 for setting in question.settings)
-    shaded = any(map(question.in_training, question.domains))
-    words = worded("accuracy", several=several, shaded=shaded, name=name, points=", ".join(texts))
-    return _length_plot(question, curves, words, exact=exact)
-
-
-def agreement_plot(question: "Question") -> Plot:
-    curves, limit = _curves(question, "agreement"), 100 * (1 - TOLERANCE)
-    words = worded("agreement", limit=f"{limit:g}", lowest=_lowest(curves))
-    return _length_plot(question, curves, words, limit=limit)
+    words = worded("accuracy", several=several, shaded=question.trained, name=name, points=", ".join(texts))
+    plots = [_length_plot(question, curves, words, exact=exact)]
+    if question.predicted:
+        curves = {name: _by_domain(runs, question, "agreement") for name, runs in named.items()}
+        limit = 100 * (1 - TOLERANCE)
+        words = worded("agreement", limit=f"{limit:g}", lowest=_lowest(curves))
+        plots.append(_length_plot(question, curves, words, limit=limit))
+    return plots
 
 
 def spread_plot(question: "Question", setting: "SettingRuns") -> Plot | None:
@@ -141,11 +136,6 @@ def spread_plot(question: "Question", setting: "SettingRuns") -> Plot | None:
     # Zoom in so that differences are visible, to a range of at least one percentage point.
     begin = min(99, *(own.low for points in curves.values() for own in points.values()))
     return _length_plot(question, curves, words, begin=begin)
-
-
-def _curves(question: "Question", what: str) -> Curves:
-    prefix = "measured, " if len(question.settings) == 1 else ""
-    return {prefix + setting.label: _by_domain(setting.runs, question, what) for setting in question.settings}
 
 
 def _by_domain(runs: "Sequence[ShownRun]", question: "Question", what: str) -> dict[Domain, Point]:
@@ -175,12 +165,17 @@ def _length_plot(
     traces = [_points_trace(domains, *curve, k, len(curves)) for k, curve in enumerate(curves.items())]
     table = {f"{name} %": [own[d].text if d in own else "–" for d in domains] for name, own in curves.items()}
     if exact is not None:
-        table = {"predicted %": [percent(accuracy, EXACT) for accuracy in exact.values()], **table}
-        traces = [*([_theory_trace(exact)] if question.predicted else []), *traces]
+        predicted = [percent(accuracy, EXACT) for accuracy in exact.values()]
+        table = {"predicted %": predicted, **table}
+        if question.predicted:
+            heights = [None if share is None else round(float(100 * share), 4) for share in exact.values()]
+            texts = [f"{domain}: predicted {text} %" for domain, text in zip(exact, predicted, strict=True)]
+            marker = {"symbol": "diamond-open", "size": 14}
+            theory = scatter("predicted by theory", list(range(len(exact))), heights, marker)
+            traces = [{**theory, "line": {"width": 1.5, "dash": "dot"}, "text": texts}, *traces]
     names = list(map(str, domains))
-    shaded = [i for i, domain in enumerate(domains) if question.in_training(domain)]
     rows = list(zip(names, *table.values(), strict=True))
-    look = {"names": names, "shaded": shaded, "height": 380, **more}
+    look = {"names": names, "shaded": question.trained, "height": 380, **more}
     return Plot(words=words, data=traces, columns=list(table), rows=rows, **look)
 
 
@@ -198,14 +193,6 @@ def _points_trace(domains: Sequence[Domain], name: str, points: dict[Domain, Poi
     return {**drawn, "error_y": ends, "text": texts}
 
 
-def _theory_trace(exact: Mapping[Domain, Fraction | None]) -> Trace:
-    heights = [None if accuracy is None else round(float(100 * accuracy), 4) for accuracy in exact.values()]
-    texts = [f"{domain}: predicted {percent(accuracy, EXACT)} %" for domain, accuracy in exact.items()]
-    look = {"line": {"width": 1.5, "dash": "dot"}, "text": texts}
-    marker = {"symbol": "diamond-open", "size": 14}
-    return {**scatter("predicted by theory", list(range(len(exact))), heights, marker), **look}
-
-
 # Through training, and digit by digit --------------------------------------------------------------------------
 
 
@@ -214,21 +201,19 @@ def training_plots(question: "Question", seeds: Seeds) -> list[Plot]:
     if everywhere(seeds.records())["step"].n_unique() < 3:
         return []
     predicted = {str(domain): str(row.hypothesis) for domain, row in question.predictions.items()}
-    shown = {"Accuracy": dict.fromkeys(predicted, TRUTH), "Agreement": predicted}
-    return [plot for what, against in shown.items() if (plot := _through_training(seeds, what, against))]
-
-
-def _through_training(seeds: Seeds, what: str, references: Mapping[str, str]) -> Plot | None:
-    found = seeds.domains_through_training(references)
-    domains = [domain for domain in references if domain in found]
-    if not domains:
-        return None
-    measured = sorted({step for own in found.values() for step in own})
-    steps = thinned(measured, MOST_COLUMNS)
-    cells = {(domain, step): own.mean for domain in domains for step, own in found[domain].items()}
-    ends = ", ".join(f"{domain} {percent_text(cells.get((domain, steps[-1])))} %" for domain in domains)
-    shown = {"thinned": len(steps) < len(measured), "domains": len(domains), "steps": len(steps), "ends": ends}
-    return heat_map(cells, domains, steps, worded("through_training", what=what, runs=len(seeds.views), **shown))
+    plots: list[Plot] = []
+    for what, references in (("Accuracy", dict.fromkeys(predicted, TRUTH)), ("Agreement", predicted)):
+        found = seeds.domains_through_training(references)
+        domains = [domain for domain in references if domain in found]
+        if domains:
+            measured = sorted({step for own in found.values() for step in own})
+            steps = thinned(measured, MOST_COLUMNS)
+            cells = {(domain, step): own.mean for domain in domains for step, own in found[domain].items()}
+            ends = ", ".join(f"{domain} {percent_text(cells.get((domain, steps[-1])))} %" for domain in domains)
+            facts = {"what": what, "runs": len(seeds.views), "domains": len(domains), "steps": len(steps)}
+            words = worded("through_training", **facts, thinned=len(steps) < len(measured), ends=ends)
+            plots.append(heat_map(cells, domains, steps, words))
+    return plots
 
 
 def digits_at_the_end(question: "Question", seeds: Seeds) -> Plot | None:
@@ -272,16 +257,16 @@ def dependence_plots(seeds: Seeds) -> list[Plot]:
     found = dependence_cells(seeds)
     if found is None:
         return []
-    both = [(found.measured, None), (found.exact, found.hypothesis)]
-    return [_dependence(cells, hypothesis) for cells, hypothesis in both if cells]
-
-
-def _dependence(cells: Cells, hypothesis: Hypothesis | None) -> Plot:
-    """A heat map with the units at the right and at the bottom, as numbers are written."""
-    answers, operands = (sorted({place[k] for place in cells}, reverse=True) for k in (0, 1))
-    dead = [str(j) for j in reversed(operands) if all(cells.get((i, j), 0.0) < 1 for i in answers)]
-    facts = {"hypothesis": hypothesis, "dead": ", ".join(dead), "first": percent_text(cells.get((1, 1)))}
-    return heat_map(cells, answers, operands, worded("dependence", **facts))
+    measured, exact, predicted = found
+    plots: list[Plot] = []
+    for cells, hypothesis in ((measured, None), (exact, predicted)):
+        if cells:
+            # The units are at the right and at the bottom, as numbers are written.
+            answers, operands = (sorted({place[k] for place in cells}, reverse=True) for k in (0, 1))
+            dead = [str(j) for j in reversed(operands) if all(cells.get((i, j), 0.0) < 1 for i in answers)]
+            facts = {"hypothesis": hypothesis, "dead": ", ".join(dead), "first": percent_text(cells.get((1, 1)))}
+            plots.append(heat_map(cells, answers, operands, worded("dependence", **facts)))
+    return plots
 
 
 def length_map(seeds: Seeds) -> Plot | None:

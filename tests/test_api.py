@@ -73,7 +73,7 @@ def test_ask(run, capsys):
 
 def test_evaluate(run, capsys):
     shown = printed(capsys, "evaluate", run.path, "--test", "B1..2", "--decode", "--show-errors", "1", "--json")
-    found = lengthwise.evaluate(run, test="B1..2", decoded=True, show_errors=1)
+    found = lengthwise.evaluate(run, test="B1..2", decode=True, show_errors=1)
     assert [record.model_dump() for record in found.records] == shown["records"]
     assert found.frame().height == len(found.records)
     text = repr(found)

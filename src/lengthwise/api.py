@@ -7,7 +7,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, overload
@@ -16,9 +16,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from lengthwise.errors import InputError
-from lengthwise.progress import news_console
+from lengthwise.evaluation import TEXT_PROBLEMS, Asked, EvaluationConfig
+from lengthwise.progress import Watch, news_console, unwatched
 from lengthwise.recipes import Recipe, Setting, configure, find_recipes
 from lengthwise.recipes.configure import grid
+from lengthwise.records.files import refuse_used_folder
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.spec import read_spec
 from lengthwise.records.verdicts import Verdict
@@ -145,16 +147,92 @@ def train(
     return runs if tasks is task else runs[0]
 
 
-def evaluate(run: PathLike, test: str | None = None, **options: Any) -> "Evaluation":
-    """Measure a run on test domains (by default its own), or on a file of `pairs`.
+def evaluate(
+    run: PathLike | None = None,
+    test: str | None = None,
+    *,
+    pairs: PathLike | None = None,
+    problems: int | None = None,
+    seed: int | None = None,
+    decode: bool = False,
+    dependence: bool = False,
+    functions: bool = False,
+    show_errors: int = 0,
+    out: PathLike | None = None,
+    device: str = "auto",
+    watch: Watch = unwatched,
+    **text: Any,
+) -> "Evaluation":
+    """Measure a run on test domains (by default its own), or on a file of `pairs`; or, with `hf`, the model in a
+    Hugging Face folder, with the other options of the command for it (`task`, `template`, `shots` ...).
 
-    `problems` is the number of problems per domain, drawn by `seed`. `decoded` also decodes answers token by token
+    `problems` is the number of problems per domain, drawn by `seed`. `decode` also decodes answers token by token
     and classifies failures, `dependence` finds which operand digits each answer digit depends on, `functions`
-    which function the answers follow, and `show_errors` lists that many wrong answers.
+    which function the answers follow, and `show_errors` lists that many wrong answers. `out` is a new run folder
+    for the records.
     """
     from lengthwise.runs.evaluate import evaluate as measured
 
-    return measured(run.loaded if isinstance(run, Run) else run, test, **options)
+    asked = Asked(**text)
+    if (run is None) == (asked.hf is None):
+        raise InputError("evaluate requires either a run folder or --hf DIR")
+    if run is not None and asked != Asked():
+        raise InputError("options such as --task and --template require --hf DIR")
+    if out is not None:
+        refuse_used_folder(Path(out))
+    loaded = _measured(run, asked, device)
+    if loaded is not None:
+        config, options = loaded.config, {"functions": functions, "show_errors": show_errors, "seed": seed}
+        options |= {"pairs": pairs, "problems": problems, "decoded": decode, "dependence": dependence}
+        found = measured(loaded, test, watch=watch, **options)
+    else:
+        for name, value in {"pairs": pairs, "decode": decode, "dependence": dependence}.items():
+            if value:
+                raise InputError(f"--{name} cannot be used with a text model")
+        from lengthwise.interop.huggingface import evaluate_causal_lm
+
+        config = _text_config(asked, test, problems, seed)
+        found = evaluate_causal_lm(asked, config, device, watch)
+    if out is not None:
+        told: dict[str, Any] = {"model": os.fspath(run or asked.hf or "")}
+        told |= {} if run else {name: getattr(asked, name) for name in ("template", "reverse", "shots")}
+        changed = {"test": test or config.test, "evaluation": {"problems": problems or config.evaluation.problems}}
+        _write(found, Path(out), config.changed(**changed), device, {**told, "seed": seed})
+    return found
+
+
+def _measured(run: PathLike | None, asked: Asked, device: str) -> "LoadedRun | None":
+    """The run to measure; an exported folder is one. None for a model that is asked in text."""
+    from lengthwise.runs.load import load
+
+    if run is not None:
+        return run.loaded if isinstance(run, Run) else load(run, device=device)
+    from lengthwise.interop.huggingface import exported_run
+
+    assert asked.hf is not None
+    exported = None if asked.in_text else exported_run(Path(asked.hf), device)
+    if exported is not None and replace(asked, hf=None) != Asked():
+        raise InputError(f"{asked.hf} has its own task and training domain; to override them, add --task")
+    return exported
+
+
+def _text_config(asked: Asked, test: str | None, problems: int | None, seed: int | None) -> RunConfig:
+    """The question to a text model as a run's config. Its training options are unused defaults."""
+    if asked.task is None:
+        raise InputError("--hf requires --task, unless lengthwise export wrote the folder")
+    own: dict[str, Any] = {name: getattr(asked, name) for name in ("task", "train", "encoding", "layout", "base")}
+    evaluation = EvaluationConfig(problems=TEXT_PROBLEMS if problems is None else problems)
+    return RunConfig(test=test, seed=seed or 0, evaluation=evaluation, **own)
+
+
+def _write(found: "Evaluation", out: Path, config: RunConfig, device: str, asked: Mapping[str, Any]) -> None:
+    """Write the records of an evaluation into a new run folder."""
+    from lengthwise.runs.machine import choose_device, environment
+
+    facts = {**environment(choose_device(device)), "asked": asked}
+    folder = RunFolder.claim(out, config.model_dump(mode="json"), facts)
+    folder.append(record.model_copy(update={"run": folder.name}) for record in found.records)
+    folder.set_status("done", step=found.records[0].step)
 
 
 def ask(run: PathLike, problem: str | int, b: int | None = None, *, device: str = "auto") -> "Answer":

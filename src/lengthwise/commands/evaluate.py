@@ -1,7 +1,7 @@
 """lengthwise evaluate and ask: measure a trained run on many problems, and ask it a single one."""
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,60 +9,19 @@ import tyro
 from rich.console import Console, RenderableType
 from rich.table import Column, Table
 
+from lengthwise import api
 from lengthwise.arithmetic import Task
-from lengthwise.errors import InputError
-from lengthwise.progress import Verbosity, Watch, progress_shown
-from lengthwise.records.files import refuse_used_folder
+from lengthwise.evaluation import TEXT_PROBLEMS, Asked
+from lengthwise.progress import Verbosity, progress_shown
 from lengthwise.report.tables import new_table, percent
 from lengthwise.report.words import unlike_training
 
 if TYPE_CHECKING:
-    from lengthwise.records.schema import Record
-    from lengthwise.runs.config import RunConfig
     from lengthwise.runs.evaluate import Evaluation
-    from lengthwise.runs.load import Answer, LoadedRun
+    from lengthwise.runs.load import Answer
 
-TEXT_PROBLEMS = 1_000
 DEFAULT_PROBLEMS = f"(default: as many as after training; {TEXT_PROBLEMS:,} for text models)"
 DEFAULT_SEED = "(default: the run's; 0 for text models)"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """Options for Hugging Face models: the task, and how problems are written as text."""
-
-    hf: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """Measure the model in this Hugging Face folder: any causal LM, asked in text with its own tokenizer. A folder
-    that `lengthwise export` wrote needs none of the options below."""
-    task: Annotated[str | None, tyro.conf.arg(metavar="TASK")] = None
-    """Operation and modulus: add, mul, sub, add%101, mul%150."""
-    train: Annotated[str, tyro.conf.arg(metavar="DOMAIN")] = "D4"
-    """Domain that the model is assumed to be trained on. Verdicts depend on it, and examples come from it."""
-    encoding: str = "none"
-    """Positional encoding of the model, for predictions; with none there are no predictions."""
-    layout: str = "plain"
-    """Layout to make predictions for."""
-    base: int = 10
-    """Number base, 2 to 36."""
-    template: Annotated[str | None, tyro.conf.arg(metavar="TEXT", help_behavior_hint="(default: equation)")] = None
-    """Prompt format: equation, spaced, question, or a text such as "{a}+{b}="."""
-    reverse: bool = False
-    """Read answers with the lowest digit first."""
-    shots: int = 0
-    """Number of examples before each problem."""
-    trust_remote_code: bool = False
-    """Allow the folder to run its own code."""
-
-    def config(self, test: str | None, problems: int | None, seed: int | None) -> "RunConfig":
-        """The question as a run's config. Its training options are unused defaults."""
-        from lengthwise.evaluation import EvaluationConfig
-        from lengthwise.runs.config import RunConfig
-
-        if self.task is None:
-            raise InputError("--hf requires --task, unless lengthwise export wrote the folder")
-        own: dict[str, Any] = {name: getattr(self, name) for name in ("train", "encoding", "layout", "base")}
-        measured = EvaluationConfig(problems=TEXT_PROBLEMS if problems is None else problems)
-        return RunConfig(task=self.task, test=test, seed=seed or 0, evaluation=measured, **own)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,78 +61,15 @@ class Evaluate(Verbosity):
     """Print the records as JSON."""
 
     def run(self) -> None:
-        from lengthwise.runs.evaluate import evaluate
-
-        asked = self.asked
-        if (self.run_folder is None) == (asked.hf is None):
-            raise InputError("evaluate requires either a run folder or --hf DIR")
-        if asked.hf is None and asked != Asked():
-            raise InputError("options such as --task and --template require --hf DIR")
-        if self.out is not None:
-            refuse_used_folder(self.out)
+        options = {one.name: getattr(self, one.name) for one in fields(self)}
+        for name in ("run_folder", "asked", "details", "json", "quiet", "verbose"):
+            del options[name]
         with progress_shown("evaluating", self.news()) as watch:
-            run = self._run()
-            if run is not None and replace(asked, hf=None) != Asked():
-                raise InputError(f"{asked.hf} has its own task and training domain; to override them, add --task")
-            config = asked.config(self.test, self.problems, self.seed) if run is None else run.config
-            if run is None:
-                found = self._asked_in_text(config, watch)
-            else:
-                names = ("pairs", "dependence", "functions", "show_errors", "problems", "seed")
-                options = {name: getattr(self, name) for name in names}
-                found = evaluate(run, self.test, decoded=self.decode, watch=watch, **options)
-        self._write(config, found.records)
+            found = api.evaluate(self.run_folder, **options, **vars(self.asked), watch=watch)
         if self.json:
             return print(json.dumps(as_json(found), indent=2))
-        title = str(self.run_folder or asked.hf)
-        return show(found, Console(highlight=False), title=title, task=config.spec.task, details=self.details)
-
-    def _run(self) -> "LoadedRun | None":
-        """The run to measure; None for a Hugging Face model that is asked in text. An exported folder is its run,
-        unless a task or a template is given."""
-        if self.run_folder is not None:
-            from lengthwise.runs.load import load
-
-            return load(self.run_folder, device=self.device)
-        from lengthwise.interop.huggingface import exported_run
-
-        assert self.asked.hf is not None
-        in_text = self.asked.task is not None or self.asked.template is not None
-        return None if in_text else exported_run(self.asked.hf, self.device)
-
-    def _asked_in_text(self, config: "RunConfig", watch: Watch) -> "Evaluation":
-        from lengthwise.evaluation.text import Prompts, examples
-        from lengthwise.interop.huggingface import CausalLM
-        from lengthwise.runs.evaluate import evaluate_text
-
-        asked = self.asked
-        assert asked.hf is not None
-        for name, value in {"pairs": self.pairs, "decode": self.decode, "dependence": self.dependence}.items():
-            if value:
-                raise InputError(f"--{name} cannot be used with a text model")
-        shown = examples(config.spec, asked.shots)
-        prompts = Prompts(config.spec.task, asked.template or "equation", shown, reverse=asked.reverse)
-        model = CausalLM(asked.hf, self.device, trust_remote_code=asked.trust_remote_code)
-        return evaluate_text(model, config, prompts, asked.hf.name, watch=watch)
-
-    def _write(self, config: "RunConfig", records: "list[Record]") -> None:
-        """Write the records into a run folder, if --out names one."""
-        from lengthwise.records.folder import RunFolder
-        from lengthwise.runs.machine import choose_device, environment
-
-        if self.out is None:
-            return
-        asked = {"model": str(self.run_folder or self.asked.hf)}
-        if self.run_folder is None:
-            asked |= {name: getattr(self.asked, name) for name in ("template", "reverse", "shots")}
-        facts = {**environment(choose_device(self.device)), "asked": {**asked, "seed": self.seed}}
-        if self.test is not None:
-            config = config.changed(test=self.test)
-        if self.problems is not None:
-            config = config.changed(evaluation={"problems": self.problems})
-        folder = RunFolder.claim(self.out, config.model_dump(mode="json"), facts)
-        folder.append(record.model_copy(update={"run": folder.name}) for record in records)
-        folder.set_status("done", step=records[0].step)
+        title = str(self.run_folder or self.asked.hf)
+        return show(found, Console(highlight=False), title=title, task=found.spec.task, details=self.details)
 
 
 def as_json(found: "Evaluation") -> dict[str, Any]:

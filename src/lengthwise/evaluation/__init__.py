@@ -3,12 +3,19 @@
 Importing this package imports no torch.
 """
 
-from typing import Literal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
 
 from lengthwise.arithmetic import Task
 from lengthwise.config import Config, Count
 from lengthwise.errors import InputError
 from lengthwise.theory.hypotheses import Hypothesis
+
+TEXT_PROBLEMS = 1_000
+"""Number of problems per test domain for text models, which are slow."""
 
 SetName = Literal["lopsided", "carry", "alternating", "repeated", "zeros", "sparse"]
 
@@ -76,3 +83,35 @@ class EvaluationConfig(Config):
         for name in ("chains", "sets", "changed_digits"):
             if getattr(self, name) and not task.plain_sum:
                 raise InputError(f"evaluation.{name} requires add without a modulus, not {task}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """Options for Hugging Face models: the task, and how problems are written as text."""
+
+    hf: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
+    """Measure the model in this Hugging Face folder: any causal LM, asked in text with its own tokenizer. A folder
+    that `lengthwise export` wrote needs none of the options below."""
+    task: Annotated[str | None, tyro.conf.arg(metavar="TASK")] = None
+    """Operation and modulus: add, mul, sub, add%101, mul%150."""
+    train: Annotated[str, tyro.conf.arg(metavar="DOMAIN")] = "D4"
+    """Domain that the model is assumed to be trained on. Verdicts depend on it, and examples come from it."""
+    encoding: str = "none"
+    """Positional encoding of the model, for predictions; with none there are no predictions."""
+    layout: str = "plain"
+    """Layout to make predictions for."""
+    base: int = 10
+    """Number base, 2 to 36."""
+    template: Annotated[str | None, tyro.conf.arg(metavar="TEXT", help_behavior_hint="(default: equation)")] = None
+    """Prompt format: equation, spaced, question, or a text such as "{a}+{b}="."""
+    reverse: bool = False
+    """Read answers with the lowest digit first."""
+    shots: int = 0
+    """Number of examples before each problem."""
+    trust_remote_code: bool = False
+    """Allow the folder to run its own code."""
+
+    @property
+    def in_text(self) -> bool:
+        """Whether the model is asked in text even if lengthwise exported it."""
+        return self.task is not None or self.template is not None

@@ -21,18 +21,21 @@ from torch import Tensor, nn
 
 from lengthwise.arithmetic import in_base
 from lengthwise.errors import InputError
+from lengthwise.evaluation import Asked
 from lengthwise.evaluation.decode import answer_tokens
+from lengthwise.evaluation.text import Prompts, examples
 from lengthwise.interop.data import cards
 from lengthwise.model.positions import IndexEncoding
 from lengthwise.model.positions.randomized import PREFIX
+from lengthwise.progress import Watch
 from lengthwise.records.files import read_json, refuse_used_folder
 from lengthwise.records.folder import RunFolder
 from lengthwise.records.view import RunView
 from lengthwise.report.run_tables import QUANTITIES, verdict_cells
 from lengthwise.report.words import domain_words, glossary, glosses, task_words
 from lengthwise.runs.build import Single, Stack, as_gpt, build
-from lengthwise.runs.config import read_config
-from lengthwise.runs.evaluate import few_rows
+from lengthwise.runs.config import RunConfig, read_config
+from lengthwise.runs.evaluate import Evaluation, evaluate_text, few_rows
 from lengthwise.runs.load import LoadedRun
 from lengthwise.runs.machine import choose_device
 from lengthwise.tokens.digits import from_ints
@@ -419,3 +422,13 @@ def _explained(what: str) -> Iterator[None]:
             raise InputError(f"{what}: it has its own code; add --trust-remote-code to run it") from None
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise InputError(f"{what}: {reason}") from None
+
+
+def evaluate_causal_lm(asked: Asked, config: RunConfig, device: str, watch: Watch) -> Evaluation:
+    """Ask the model in a folder the problems of a config, in text."""
+    assert asked.hf is not None
+    spec, folder = config.spec, Path(asked.hf)
+    shown = examples(spec, asked.shots)
+    prompts = Prompts(spec.task, asked.template or "equation", shown, reverse=asked.reverse)
+    model = CausalLM(folder, device, trust_remote_code=asked.trust_remote_code)
+    return evaluate_text(model, config, prompts, folder.name, watch=watch)

@@ -308,12 +308,13 @@ def _data(board: dict[str, Line]) -> TextTable | None:
     for task, seeds in (item for line in board.values() for item in line.items()):
         view, runs = seeds.first, " ".join(str(run.seed) for run in seeds.views)
         verdicts = dict(zip(("theory_goes_on", "goes_on", "verdict"), _words(seeds), strict=True))
-        place = {"encoding": view.encoding, "layout": view.layout, "task": task, "trained_on": view.train}
+        place: dict[str, object] = {"encoding": view.encoding, "layout": view.layout, "task": task}
+        place["trained_on"] = view.train
         for test in view.tests:
             if found := seeds.exact_match(test):
                 measured = {"measured": found.mean, "lowest": found.low, "highest": found.high}
                 numbers = {name: f"{x:.6g}" for name, x in measured.items()}
-                lines.append(place | {"test": test, "seeds": runs} | numbers | verdicts)
+                lines.append({**place, "test": test, "seeds": runs, **numbers, **verdicts})
     return text_table("Encodings by task and length", lines)
 
 

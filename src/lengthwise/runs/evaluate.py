@@ -23,6 +23,7 @@ from lengthwise.evaluation.text import Answered, Found, Prompts, TextModel, ask,
 from lengthwise.progress import Watch, unwatched
 from lengthwise.records.analysis import Dependence, dependence_of
 from lengthwise.records.schema import TRUTH, Record
+from lengthwise.records.spec import RunSpec
 from lengthwise.records.verdicts import Verdict, counted, verdicts
 from lengthwise.registry import Shown
 from lengthwise.runs.build import Stack
@@ -174,6 +175,7 @@ def given_row(stack: Stack, problems: Problems) -> Row:
 class Evaluation(Shown):
     shown_by: ClassVar[str] = "lengthwise.commands.evaluate:show"
 
+    spec: RunSpec
     records: list[Record]
     verdicts: list[Verdict]
     """One per test domain; none for pairs of a file."""
@@ -240,7 +242,7 @@ def evaluate(
             depends = assess_dependence(stack)
             shown = dependence_of(depends, spec.task, spec.predicted_hypothesis(_longest_tested(stack)))
         errors = find_errors(run, rows, show_errors)
-        return Evaluation([*records, *depends], judged, errors, shown, followed)
+        return Evaluation(spec, [*records, *depends], judged, errors, shown, followed)
 
 
 def measure_each(stack: Stack, rows: Sequence[Row], *, decoded: bool, watch: Watch) -> list[Record]:
@@ -264,7 +266,7 @@ def evaluate_text(
     found = ask(model, spec, prompts, config.evaluation.problems, watch)
     records = [*text_records(spec, name, found, reverse=prompts.reverse)]
     judged = verdicts(spec.predictions(), spec.train, records)
-    return Evaluation(records, judged, [], functions=find_functions(spec.task, found))
+    return Evaluation(spec, records, judged, [], functions=find_functions(spec.task, found))
 
 
 def _domains(run: LoadedRun, test: str | None) -> Sequence[Domain]:

@@ -85,8 +85,8 @@ def device_memory(device: torch.device) -> int:
         return torch.cuda.mem_get_info(device)[1]
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for path in _CONTROL_GROUPS:
-        with suppress(OSError, ValueError):  # a container without a limit
-            limits.append(int(Path(path).read_text()))
+        with suppress(OSError, ValueError):  # a container without a limit, which some write as 0
+            limits.append(int(Path(path).read_text()) or limits[0])
     return min(limits)
 
 

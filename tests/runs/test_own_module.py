@@ -74,7 +74,7 @@ def test_it_ends_where_torchs_own_optimizer_does(config, tmp_path):
 
 
 def test_it_is_measured_judged_and_asked(folder):
-    run = load(folder.path, module=Recurrent)
+    run = lengthwise.load(folder.path, module=Recurrent)
     found = lengthwise.evaluate(run)
     assert [verdict.word for verdict in found.verdicts][:1] == ["holds"]
     assert run.ask(1, 1).answered == 2

@@ -91,8 +91,9 @@ class Explore:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1, access_log=False)
         server = uvicorn.Server(config)
-        # Requests cut off by Ctrl-C are not errors.
-        logging.getLogger("uvicorn.error").addFilter(lambda _: not server.should_exit)
+        # Requests and workers cut off by Ctrl-C are not errors.
+        for name in ("uvicorn.error", "asyncio"):
+            logging.getLogger(name).addFilter(lambda _: not server.should_exit)
         server.run(sockets=[listening])
 
 

@@ -55,7 +55,7 @@ PACKED = {
     "coupling-differences": (5, 5),
     "carry-reading": (16, 16),
     "base-or-modulus": (12, 4),
-    "unseen-digits": (36, 36),
+    "unseen-digits": (36, 4),
 }
 
 

@@ -10,13 +10,16 @@ from fakes import TheoryModel
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.evaluation.probes import (
-    changed_answers,
+    Sums,
     dependence_problems,
     dynamics_problems,
+    flipped,
+    measure_carry_map,
     measure_changed,
     measure_dependence,
     measure_dynamics,
     out_of_sample_r2,
+    with_random_digits,
 )
 from lengthwise.evaluation.problems import Drawing, Member, Subject, reference_answers
 from lengthwise.model.positions import find_encoding
@@ -174,7 +177,10 @@ def test_measured_shares_are_those_of_theory(task, hypothesis):
 
 
 class LocalModel(OnDigits):
-    """Writes every digit from two columns and the digit that it has just read, right or wrong."""
+    """Writes every digit from two columns and the digit that it has just read, right or wrong: a carry enters
+    where the column below sums to so much more than that digit. True sums have 0 or less, or base - 1 or more."""
+
+    least = 1
 
     def __call__(self, ids, positions, *, tail, cache=None):
         a, b = (digits.long() for digits in self._operands(ids))
@@ -183,61 +189,91 @@ class LocalModel(OnDigits):
         read = ids[..., first:]
         following = torch.zeros(*ids.shape[:-1], tail, dtype=torch.long)
         for i in range(min(tail, width)):
-            carry = (a[..., i - 1] + b[..., i - 1] > read[..., i - 1]).long() if i else 0
+            carry = (a[..., i - 1] + b[..., i - 1] - read[..., i - 1] >= self.least).long() if i else 0
             following[..., i] = (a[..., i] + b[..., i] + carry) % base
         return torch.nn.functional.one_hot(following, len(self.layout.vocabulary)).float()
 
 
+class HalfWayModel(LocalModel):
+    """The same on all true sums; it calls a carry only where the difference is nearer to that of a carry."""
+
+    least = 5
+
+
+def subjects(base=10):
+    """By name, a model that reads operands, and those that read the digit written."""
+    one = member(train="D2", base=base)
+    operands, truth = computing(["truth"], [one], 6, 7), [Hypothesis.parse("truth")]
+    kinds = {"local": LocalModel} | ({"half way": HalfWayModel} if base == 10 else {})
+    readers = {
+        name: replace(operands, model=kind(operands.layout, [one.task], truth)) for name, kind in kinds.items()
+    }
+    return {"operands": operands, **readers}
+
+
 @pytest.mark.parametrize("base", [2, 3, 10])
 @pytest.mark.parametrize("domain", ["D2", "D5", "B6"])
-def test_a_changed_digit_tells_the_local_rule_from_the_operands(base, domain):
-    one = member(train="D2", base=base)
-    subject = computing(["truth"], [one], 6, 7)
-    local = replace(subject, model=LocalModel(subject.layout, [one.task], [Hypothesis.parse("truth")]))
-    for asked, follows in ((subject, "truth"), (local, "local")):
-        records = list(measure_changed(asked, drawing([one], 6, 300), Domain.parse(domain, base)))
+def test_a_flipped_digit_tells_the_local_rule_from_the_operands(base, domain):
+    draws = drawing([member(train="D2", base=base)], 6, 600)
+    for name, subject in subjects(base).items():
+        records = list(measure_changed(subject, draws, Domain.parse(domain, base)))
         assert [(r.metric, r.reference, r.domain) for r in records] == [
             ("after_change", "local", domain),
             ("after_change", "truth", domain),
         ]
-        assert {r.reference: r.correct for r in records} == {
-            name: records[0].total if name == follows else 0 for name in ("local", "truth")
+        follows = "truth" if name == "operands" else "local"
+        total = records[0].total
+        assert {r.reference: (r.correct, r.total) for r in records} == {
+            reference: (total if reference == follows else 0, total) for reference in ("local", "truth")
         }
+        assert total > 30
 
 
-def test_one_digit_below_the_top_is_changed_and_the_local_rule_then_says_otherwise():
-    draws, base, length = drawing([member()], 6, 500), 10, 5
-    a, b = draws.operands("B5", draws.indices())
-    sums, task = a.long() + b.long(), Task.parse("add")
-    answers = reference_answers([task], [Hypothesis.parse("truth")], a, b, 7)
-    changed = changed_answers(draws, length, a, b, answers)
-    # A column that sums to the base or more always hands on a carry, one of zeros never.
-    low = sums[..., : length - 1]
-    assert torch.equal(changed.possible, ((low > 0) & (low < base)).any(-1))
-    sums, answers, (given, column, local, true) = (
-        sums[changed.possible],
-        answers[changed.possible],
-        (part[changed.possible] for part in changed[:4]),
-    )
-    differ = given != answers
-    assert (differ.sum(-1) == 1).all() and (differ.long().argmax(-1) == column).all()
-    assert set(column.tolist()) == set(range(length - 1)), "every column but the top one"
-
-    def carried(written):
-        return (sums > written.long()[..., :6]).gather(-1, column.unsqueeze(-1))
-
-    assert (carried(answers) != carried(given)).all()
-    above = sums.gather(-1, column.unsqueeze(-1) + 1)
-    assert torch.equal(local, ((above + carried(given).long()) % base).squeeze(-1))
-    assert torch.equal(true, ((above + carried(answers).long()) % base).squeeze(-1))
+def drawn_sums(base=10, length=5, count=500):
+    one = member(train="D2", base=base)
+    draws = drawing([one], 6, count)
+    return Sums.draw(computing(["truth"], [one], 6, 7), draws, Domain.parse(f"B{length}", base)), draws
 
 
-def test_an_answer_without_a_digit_to_change_is_left_as_it_is():
-    """Of two digits the lowest alone may be changed: 9 + 9 hands on a carry whatever is written there."""
-    draws, task = drawing([member()], 3, 500), Task.parse("add")
-    a, b = draws.operands("D2", draws.indices())
-    answers = reference_answers([task], [Hypothesis.parse("truth")], a, b, 3)
-    changed = changed_answers(draws, 2, a, b, answers)
-    left = ~changed.possible
-    assert left.any() and torch.equal(changed.answers[left], answers[left])
-    assert changed.answers.max() < 10
+def test_a_flip_is_the_digit_of_the_other_carry_in_a_column_that_passes_it_on():
+    sums, draws = drawn_sums()
+    changed, found = flipped(sums, draws)
+    columns, answers = (sums.a.long() + sums.b.long())[..., :4], sums.answers.long()
+    assert torch.equal(found, (columns == 9).any(-1))
+    assert torch.equal(changed.answers[~found], sums.answers[~found])
+    differ = (changed.answers != sums.answers)[found]
+    assert (differ.sum(-1) == 1).all()
+    assert torch.equal(differ.long().argmax(-1), changed.column[found])
+    assert set(changed.column[found].tolist()) == set(range(4)), "every column but the top one"
+    before = answers.gather(-1, changed.column.unsqueeze(-1)).squeeze(-1)
+    assert (changed.sums[found] == 9).all() and (changed.read + before)[found].eq(9).all()
+    assert set(changed.read[found].tolist()) == {0, 9}
+    next_digit = answers.gather(-1, changed.column.unsqueeze(-1) + 1).squeeze(-1)
+    assert torch.equal((changed.following + (before == 0).long())[found] % 10, next_digit[found])
+
+
+def test_the_map_of_carries_is_that_of_the_rule():
+    one, domain = member(train="D2"), Domain.parse("D6")
+    draws = drawing([one], 6, 4_000)
+    sums = Sums.draw(subjects()["operands"], draws, domain)
+    assert with_random_digits(sums, draws).read.unique().tolist() == [*range(10)]
+    rules = {"local": lambda column, read: column > read, "half way": lambda column, read: column - read >= 5}
+    maps = {
+        name: {
+            tuple(map(int, r.metric.split(":")[1:])): (r.correct, r.total)
+            for r in measure_carry_map(subject, draws, domain)
+        }
+        for name, subject in subjects().items()
+    }
+    for name, rule in rules.items():
+        assert maps[name] == {
+            (column, read): (rule(column, read) * total, total)
+            for (column, read), (_, total) in maps[name].items()
+        }
+    # By the operands, only a column that passes a carry on may or may not have one, whatever is read.
+    for (column, read), (carries, total) in maps["operands"].items():
+        assert carries == (column > 9) * total or column == 9, (column, read)
+    passing = [maps["operands"][9, read] for read in range(10)]
+    assert 0.3 < sum(carries for carries, _ in passing) / sum(total for _, total in passing) < 0.7
+    assert len(maps["local"]) > 180
+    assert sum(total for _, total in maps["local"].values()) == 4_000

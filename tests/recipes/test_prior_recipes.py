@@ -133,7 +133,7 @@ def test_two_steps_of_every_row_are_measured_and_shown(name, tmp_path):
         view = RunView(folder)
         asked = view.config["evaluation"]
         found = {r.metric.partition(":")[0] for r in view.at(2)}
-        assert ("after_change" in found) == bool(asked["changed_digits"])
+        assert ({"after_change", "carry_after"} <= found) == bool(asked["changed_digits"])
         sets = {f"D{d.length}:{kind}" for d in view.tests for kind in asked["sets"]}
         assert sets <= {r.domain for r in view.at(2)}
     collection = Collection(tmp_path)

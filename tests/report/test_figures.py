@@ -114,8 +114,10 @@ def prior_runs(folder):
 
 def reading_carries(make):
     shares = {"local": 0.9, "truth": 0.05}
-    return [make("D5", "after_change", reference=name, share=share) for name, share in shares.items()] + [
-        make("D5", f"chain:{k}", share=0.5) for k in range(4)
+    return [
+        *(make("D5", "after_change", reference=name, share=share) for name, share in shares.items()),
+        *(make("D5", f"chain:{k}", share=0.5) for k in range(4)),
+        *(make("D5", f"carry_after:{k}:0", share=k / 18) for k in range(19)),
     ]
 
 

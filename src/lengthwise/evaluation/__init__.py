@@ -58,7 +58,8 @@ class EvaluationConfig(Config):
 
     changed_digits: Count | None = None
     """Number of problems per test domain in which one answer digit is replaced, after training, to see whether the
-    next digit follows it or the operands (add without modulus, answers with the lowest digit first)."""
+    carry into the next column follows it or the operands (add without modulus, answers with the lowest digit
+    first)."""
 
     decoded: Count | None = None
     """Number of problems per test domain to decode token by token as well, after training."""

@@ -17,9 +17,15 @@ decoding, so R2 measures how regular the model is, right or wrong, also with a m
 in all of these problems, R2 is undefined and there is no record.
 
 **After a changed digit**: does a model find a carry in the operands, or read it off the answer digit that it has
-just written (`theory.hypotheses`, the local rule)? It reads the right answer to a sum in which one digit is
-replaced, such that the local rule gives the opposite carry. The next digit then is the true one, or follows the
-local rule, or neither.
+just written (`theory.hypotheses`, the local rule)? It reads the right answer to a sum with one digit replaced.
+
+*Flipped*: in a column whose digits sum to base - 1, a carry leaves exactly if one enters, and the digit written, 0
+or base - 1, tells. It is replaced by the other of the two. The next digit then follows the digit read (`local`),
+or the operands (`truth`), or neither. Other digits would not do: no true sum has them there, so training does not
+say what they mean.
+
+*The map of carries* shows just that: a random column has a random digit. For each sum of a column's two digits and
+each digit read there, how often does the next digit have a carry?
 
 Shapes: M members, N problems, J = `length` digits of a, I answer digits, W operand digits, A answer digits.
 """
@@ -106,54 +112,95 @@ def dynamics_problems(drawing: Drawing, domains: Sequence[Domain], digits: int) 
     return a, b
 
 
-def measure_changed(subject: Subject, drawing: Drawing, domain: Domain) -> Iterator[Record]:
-    """Two records for each member: how often the next digit follows the local rule, and how often the truth."""
-    a, b = drawing.operands(str(domain), drawing.indices(CHANGE_START))
-    answers = subject.answers([TRUTH] * len(a), (a, b))
-    changed = changed_answers(drawing, domain.length, a, b, answers)
-    said = next_digits(subject, (a, b), changed)
-    for k, make in enumerate(row_makers(subject.members, Problems(str(domain), a, b, "sampled"))):
-        asked = changed.possible[k]
-        for reference, digits in (("local", changed.local[k]), ("truth", changed.true[k])):
-            correct, total = int((said[k] == digits)[asked].sum()), int(asked.sum())
-            yield make(metric="after_change", reference=reference, correct=correct, total=total)
+class Sums(NamedTuple):
+    """Operands [M, N, W] of `length` digits at most, and right answers [M, N, A]."""
+
+    a: Tensor
+    b: Tensor
+    answers: Tensor
+    base: int
+    length: int
+
+    @classmethod
+    def draw(cls, subject: Subject, drawing: Drawing, domain: Domain) -> "Sums":
+        a, b = drawing.operands(str(domain), drawing.indices(CHANGE_START))
+        return cls(a, b, subject.answers([TRUTH] * len(a), (a, b)), drawing.base, domain.length)
+
+    def random_order(self, drawing: Drawing) -> Tensor:
+        """Random numbers [M, N, length - 1] that order the columns below the top one."""
+        draws = drawing.draws(drawing.indices(CHANGE_START))
+        return draws.several(DRAWS_PER_PROBLEM // 2, self.length - 1).movedim(0, -1)
+
+    def replaced(self, column: Tensor, read: Tensor) -> "Changed":
+        answers = self.answers.scatter(-1, column.unsqueeze(-1), read.unsqueeze(-1).to(self.answers.dtype))
+        sums = self.a.long() + self.b.long()
+        return Changed(answers, column, _at(sums, column), read, _at(sums, column + 1) % self.base)
 
 
 class Changed(NamedTuple):
-    """Answers [M, N, A] with one digit replaced, and the next digit [M, N] by the local rule and in truth."""
+    """Answers [M, N, A] with the digit of one column replaced; all else is [M, N]."""
 
     answers: Tensor
     column: Tensor
-    """[M, N]: the column, from 0, of the replaced digit."""
-    local: Tensor
-    """By the local rule."""
-    true: Tensor
-    possible: Tensor
-    """bool [M, N]: whether there is a column where a replaced digit changes the carry of the local rule."""
+    """0 is the lowest."""
+    sums: Tensor
+    """The sum of the column's digits in the operands."""
+    read: Tensor
+    """The digit that is read there."""
+    following: Tensor
+    """The digit of the next column if no carry enters it."""
 
 
-def changed_answers(drawing: Drawing, length: int, a: Tensor, b: Tensor, answers: Tensor) -> Changed:
-    """Replace a digit in a random column below the top one of `length`. By the local rule a carry leaves a column
-    if its digits sum to more than the digit written: a digit below the sum adds a carry, one of at least the sum
-    removes it."""
-    base, draws = drawing.base, drawing.draws(drawing.indices(CHANGE_START))
-    sums, written = (a + b)[..., : length - 1].long(), answers[..., : length - 1].long()
-    carries = sums > written
-    least = torch.where(carries, sums, 0)
-    choices = torch.where(carries, base - sums, sums).clamp(min=0)
-    order = draws.several(DRAWS_PER_PROBLEM // 2, length - 1).movedim(0, -1)
-    column = order.masked_fill(choices == 0, -1).argmax(-1, keepdim=True)
-    other = least + below(draws(DRAWS_PER_PROBLEM - 1).unsqueeze(-1), choices)
-    digit = torch.where(choices > 0, other, written).gather(-1, column)
-    true = answers.long().gather(-1, column + 1)
-    local = (true + 1 - 2 * carries.gather(-1, column).long()) % base
-    return Changed(
-        answers=answers.scatter(-1, column, digit.to(answers.dtype)),
-        column=column.squeeze(-1),
-        local=local.squeeze(-1),
-        true=true.squeeze(-1),
-        possible=(choices > 0).any(-1),
-    )
+def measure_changed(subject: Subject, drawing: Drawing, domain: Domain) -> Iterator[Record]:
+    """Two records for each member: how often the digit after a flipped one follows the local rule, and how often
+    the truth."""
+    sums = Sums.draw(subject, drawing, domain)
+    changed, flips = flipped(sums, drawing)
+    carry, none = next_carries(subject, sums, changed)
+    told = changed.read == 0
+    for k, make in enumerate(row_makers(subject.members, Problems(str(domain), sums.a, sums.b, "sampled"))):
+        for reference, with_carry in (("local", told[k]), ("truth", ~told[k])):
+            correct = int(torch.where(with_carry, carry[k], none[k])[flips[k]].sum())
+            yield make(metric="after_change", reference=reference, correct=correct, total=int(flips[k].sum()))
+
+
+def flipped(sums: Sums, drawing: Drawing) -> tuple[Changed, Tensor]:
+    """The digit of a random column whose digits sum to base - 1 replaced by that of the other carry; and whether
+    there is such a column: if not, the answer is unchanged."""
+    passes = (sums.a + sums.b)[..., : sums.length - 1] == sums.base - 1
+    column = sums.random_order(drawing).masked_fill(~passes, -1).argmax(-1)
+    written, found = _at(sums.answers, column), passes.any(-1)
+    return sums.replaced(column, torch.where(found, sums.base - 1 - written, written)), found
+
+
+def measure_carry_map(subject: Subject, drawing: Drawing, domain: Domain) -> Iterator[Record]:
+    """A record for each sum of a column's digits and each digit read there: how many next digits have a carry."""
+    sums = Sums.draw(subject, drawing, domain)
+    changed = with_random_digits(sums, drawing)
+    carry, _ = next_carries(subject, sums, changed)
+    cell, cells = changed.sums * sums.base + changed.read, (2 * sums.base - 1) * sums.base
+    for k, make in enumerate(row_makers(subject.members, Problems(str(domain), sums.a, sums.b, "sampled"))):
+        carries, totals = (torch.bincount(own, minlength=cells).tolist() for own in (cell[k][carry[k]], cell[k]))
+        for place, (correct, total) in enumerate(zip(carries, totals, strict=True)):
+            if total:
+                column, read = divmod(place, sums.base)
+                yield make(metric=f"carry_after:{column}:{read}", correct=correct, total=total)
+
+
+def with_random_digits(sums: Sums, drawing: Drawing) -> Changed:
+    """The digit of a random column below the top one replaced by a random one, perhaps the same."""
+    read = below(drawing.draws(drawing.indices(CHANGE_START))(DRAWS_PER_PROBLEM - 1), sums.base)
+    return sums.replaced(sums.random_order(drawing).argmax(-1), read)
+
+
+def _at(digits: Tensor, column: Tensor) -> Tensor:
+    return digits.gather(-1, column.unsqueeze(-1)).squeeze(-1).long()
+
+
+def next_carries(subject: Subject, sums: Sums, changed: Changed) -> tuple[Tensor, Tensor]:
+    """Whether the next digit is that with a carry, and whether it is that without: bool [M, N] each."""
+    said = next_digits(subject, (sums.a, sums.b), changed)
+    return said == (changed.following + 1) % sums.base, said == changed.following
 
 
 @torch.no_grad()

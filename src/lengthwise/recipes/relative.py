@@ -24,7 +24,7 @@ from lengthwise.recipes import (
     small_tuned,
 )
 from lengthwise.recipes.configure import Rows, muon
-from lengthwise.recipes.long_operands import POSITION_ONLY_TUNING, position_only
+from lengthwise.recipes.long_operands import LAPTOP_TUNING, POSITION_ONLY_TUNING, position_only
 from lengthwise.records.verdicts import UNDECIDED, Measured, judge
 from lengthwise.records.view import RunView
 from lengthwise.runs.config import RunConfig
@@ -63,7 +63,8 @@ def sums(setting: Setting, train: str, test: str, name: str) -> RunConfig:
     operands."""
     if name != POSITION_ONLY:
         return run(setting, SUMS_TUNING, "add", train, test, encoding=name)
-    start = position_only("coupled", train, test, POSITION_ONLY_TUNING, width=128, context=132)
+    tuning = setting.pick(POSITION_ONLY_TUNING, LAPTOP_TUNING)
+    start = position_only("coupled", train, test, tuning, width=128, context=132)
     return start.changed(evaluation=MEASURED)
 
 
@@ -181,15 +182,15 @@ ORDERS: dict[str, dict[str, Any]] = {"lowest-first": {}, "highest-first": {"layo
 
 def carry_rows(setting: Setting) -> Rows:
     """Sums of exactly four digits, tested on longer operands and by carry chain. With the lowest digit first, an
-    answer digit is replaced to see whether the next one follows it; with the highest first, no carry can be
-    read."""
-    encodings, n, test = setting.pick((OF_SUMS, 4, "D1..10"), (LAPTOP_RELATIVE, 3, "D1..5"))
+    answer digit is replaced to see whether the carry into the next one follows it; with the highest first, no
+    carry can be read. On a laptop only position-only attention generalizes to longer sums."""
+    encodings, prefix = setting.pick((OF_SUMS, "carry"), ((POSITION_ONLY,), "carry-small"))
     rows: Rows = {}
     for name, (order, change) in product(encodings, ORDERS.items()):
-        measured = {"chains": True, "hypotheses": (f"windowed:{n}", f"windowed:{n + 1}")}
-        asked = {} if change else {"changed_digits": 1_000}
-        start = sums(setting, f"D{n}", test, name)
-        rows[f"carry-{name}-{order}"] = start.changed(**change, evaluation={**measured, **asked})
+        measured = {"chains": True, "hypotheses": ("windowed:4", "windowed:5")}
+        asked = {} if change else {"changed_digits": 4_000}
+        start = sums(setting, "D4", "D1..10", name)
+        rows[f"{prefix}-{name}-{order}"] = start.changed(**change, evaluation={**measured, **asked})
     return rows
 
 

@@ -37,8 +37,10 @@ class Record(BaseModel):
       domain, on separate problems with equally many of every chain that occurs (`evaluation/strata.py`)
     - `steps:sums`, `steps:carries`, `steps:answer`: problems of a layout with intermediate steps in which all raw
       sums, carries or answer digits are right, given the right tokens before them
-    - `after_change`: sums in which one answer digit was replaced before the model read it, and the next digit is
-      that of the reference, `local` or `truth` (`evaluation/probes.py`)
+    - `after_change`: sums in which one answer digit was replaced, before the model read it, by the digit of the
+      other carry, and the next digit is that of the reference, `local` or `truth` (`evaluation/probes.py`)
+    - `carry_after:9:0`: sums whose digits in one column sum to 9 and in which the model read a 0 there, right or
+      not, and the next digit has a carry
     - `pair:20:3`: exact, on problems whose operands a and b have 20 and 3 digits; the domain is that of the longer
     - `first_wrong_tenth:3`, `wrong_end`: of all wrong answers, those whose first wrong token is a digit in the
       third tenth of the answer as written, or not a digit of it (`evaluation/anatomy.py`)

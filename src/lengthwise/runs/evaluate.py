@@ -16,7 +16,7 @@ from lengthwise.errors import InputError
 from lengthwise.evaluation.anatomy import measure_anatomy
 from lengthwise.evaluation.decode import decode, split_failures
 from lengthwise.evaluation.measure import Row, measure, measure_candidates, measure_decoded, measure_steps
-from lengthwise.evaluation.probes import measure_changed, measure_dependence, measure_dynamics
+from lengthwise.evaluation.probes import measure_carry_map, measure_changed, measure_dependence, measure_dynamics
 from lengthwise.evaluation.problems import Problems, given_problems, test_problems
 from lengthwise.evaluation.strata import chain_strata, measure_strata, pair_strata, set_strata
 from lengthwise.evaluation.text import Answered, Found, Prompts, TextModel, ask, find_functions, text_records
@@ -86,6 +86,7 @@ def _after_training(stack: Stack, rows: Sequence[Row]) -> list[Record]:
         few = stack.drawing(config.changed_digits)
         for domain in (domain for domain in tests if domain.length > 1):
             records += measure_changed(stack, few, domain)
+        records += measure_carry_map(stack, few, _longest_tested(stack))
     if layout_facts(stack.config.spec.layout).with_steps:
         records += measure_steps(stack, rows)
     if config.decoded:

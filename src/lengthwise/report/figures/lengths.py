@@ -194,6 +194,26 @@ def carry_reading(views: Sequence[RunView]) -> Figure | None:
     return small_multiples(panels, paint, x=x, height=height, limits=None, legend="top")
 
 
+def carry_map(views: Sequence[RunView]) -> Figure | None:
+    """A panel for each encoding: how often the next digit has a carry, by the sum of a column's digits (upward)
+    and the digit that the model read there; frames mark what true sums show."""
+
+    def paint(axes: Axes, seeds: Seeds) -> None:
+        base = seeds.first.task.base
+        found = spread(seeds.at_end("carry_after"), "i", "j")
+        sums, digits = range(2 * base - 1), range(base)
+        heat_map(axes, {cell: own.mean for cell, own in found.items()}, sums, digits, upward=True)
+        for column in sums:
+            for carry in (0, 1):
+                corner = (column + carry) % base - 0.5, column - 0.5
+                axes.add_patch(Rectangle(corner, 1, 1, fill=False, linewidth=0.8, edgecolor=COLOURS[1]))
+        axes.set_yticks(range(0, 2 * base - 1, 3))
+
+    groups = having(grouped(views, encoding_name), "carry_after")
+    x, y = "answer digit read", "sum of the column's digits"
+    return small_multiples(groups, paint, x=x, y=y, height=1.9, limits=None, scale="a carry follows (%)")
+
+
 def five_to_twenty(views: Sequence[RunView]) -> Figure | None:
     """A panel for each encoding: right sums by length, a line for each training set."""
     looks = _looks(views, ((COLOURS[0], "-"), (COLOURS[1], "--")))

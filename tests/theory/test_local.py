@@ -23,6 +23,19 @@ def test_a_carry_leaves_a_column_exactly_if_its_digits_sum_to_more_than_the_digi
         assert ((a + b + carry) >= base) == (a + b > (a + b + carry) % base)
 
 
+@pytest.mark.parametrize("base", range(2, 17))
+def test_no_true_sum_tells_one_threshold_from_another(base):
+    for a, b, carry in product(range(base), range(base), (0, 1)):
+        difference = a + b - (a + b + carry) % base
+        assert {difference >= least for least in range(1, base)} <= {a + b + carry >= base}
+
+
+@pytest.mark.parametrize("base", range(2, 17))
+def test_the_entering_carry_decides_the_leaving_one_only_in_a_column_that_sums_to_base_less_one(base):
+    for a, b in product(range(base), range(base)):
+        assert ((a + b >= base) != (a + b + 1 >= base)) == (a + b == base - 1)
+
+
 @given(st.integers(0, 10**60), st.integers(0, 10**60), st.integers(2, 36))
 def test_the_local_sum_is_the_sum(a, b, base):
     assert local_sum(a, b, base) == a + b

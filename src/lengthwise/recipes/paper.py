@@ -275,15 +275,25 @@ def regularization_rows(setting: Setting) -> Rows:
 
 # A modulus, a base of which it divides a power, and a base of which it divides no power.
 DIVIDED = {81: (9, 10), 49: (7, 10), 64: (8, 9)}
+# On a laptop: sums of two digits. These bases have more pairs than that of other small runs and train for longer.
+SMALL_BASES: dict[str, Any] = {
+    "model": {"heads": 12},
+    "data": {"sparse_problems": 100_000},
+    "training": {"steps": 6_000, "batch": 64, "cooldown": 4_000},
+    "evaluation": {"problems": 10_000},
+}
 
 
 def bases_rows(setting: Setting) -> Rows:
     """The same modulus in two bases: only the way numbers are written differs."""
+    prefix, operations = setting.pick(("bases", ("add", "mul")), ("bases-small", ("add",)))
     rows: Rows = {}
-    for operation, (p, bases) in product(("add", "mul"), setting.pick(DIVIDED, {16: (4, 5)}).items()):
+    for operation, (p, bases) in product(operations, DIVIDED.items()):
         task = f"{operation}%{p}"
-        start = small(task, "D2") if setting.laptop else fast(task).changed(train="D3")
-        rows |= {f"bases-{operation}-{p}-base{base}": start.changed(base=base) for base in bases}
+        start = fast(task).changed(train="D3")
+        if setting.laptop:
+            start = small(task, "D1..2", "B1..4").changed(**SMALL_BASES)
+        rows |= {f"{prefix}-{operation}-{p}-base{base}": start.changed(base=base) for base in bases}
     return rows
 
 

@@ -1,7 +1,7 @@
 """Figures over training: accuracy by length and by digit, R2 and learning order of digits; and training
 settings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from statistics import StatisticsError, correlation
@@ -46,7 +46,7 @@ from lengthwise.report.queries import (
     row_label,
     single_lengths,
 )
-from lengthwise.report.recipe_tables import decay_and_dropout
+from lengthwise.report.recipe_tables import decay_and_dropout, shorter
 from lengthwise.theory.columns import digit_accuracy as exact_digit_accuracy
 from lengthwise.theory.columns import r2_ceiling
 from lengthwise.theory.plateaus import Plateau, plateaus
@@ -353,28 +353,37 @@ def dependence(views: Sequence[RunView]) -> Figure | None:
 
 
 def regularization(views: Sequence[RunView]) -> Figure | None:
-    """A grid for each task."""
-    return _regularized(grouped(views, _task_and_domain))
+    """A grid for each task: agreement on longer lengths."""
+
+    def paint(axes: Axes, runs: Seeds) -> None:
+        _paint_regularized(axes, runs, lambda seeds: seeds.beyond(THEORY))
+
+    groups = grouped(views, _task_and_domain)
+    return small_multiples(groups, paint, x="dropout", y="weight decay", height=1.7, scale="agreement (%)")
 
 
 def unseen_digits(views: Sequence[RunView]) -> Figure | None:
-    """A grid for each size of position embeddings."""
-    return _regularized(grouped(views, lambda view: f"positions of {view.config['model']['position_std']:g}"))
+    """Two grids for each training domain and size of position embeddings: agreement on longer lengths (top) and on
+    shorter ones (bottom)."""
+
+    def paint(above: Axes, below: Axes, runs: Seeds) -> None:
+        _paint_regularized(above, runs, lambda seeds: seeds.beyond(THEORY))
+        _paint_regularized(below, runs, lambda seeds: seeds.exact_match(*shorter(seeds.first), reference=THEORY))
+
+    groups = grouped(views, lambda view: f"{view.train}, positions {view.config['model']['position_std']:g}")
+    y = ("longer operands:\nweight decay", "shorter operands:\nweight decay")
+    return small_multiples(groups, paint, x="dropout", y=y, height=1.5, stack=2, scale="agreement (%)")
 
 
-def _regularized(groups: Mapping[str, Seeds]) -> Figure | None:
-    """Agreement with the predicted function on longer lengths, by decay and dropout; a star marks models that had
-    not learned the training domain."""
-
-    def paint(axes: Axes, runs: Seeds) -> None:
-        cells = {place: Seeds(tuple(own)) for place, own in group_by(runs.views, decay_and_dropout).items()}
-        found = {place: point.mean for place, seeds in cells.items() if (point := seeds.beyond(THEORY))}
-        missed = {place for place, seeds in cells.items() if not seeds.learned or seeds.learned.low < 100 * GATE}
-        texts = {place: f"{value:.1f}{'*' * (place in missed)}" for place, value in found.items()}
-        decays, dropouts = (sorted({place[k] for place in cells}) for k in (0, 1))
-        heat_map(axes, found, decays, dropouts, texts=texts, upward=True)
-
-    return small_multiples(groups, paint, x="dropout", y="weight decay", height=1.7, scale="agreement (%)")
+def _paint_regularized(axes: Axes, runs: Seeds, agreement: Callable[[Seeds], Point | None]) -> None:
+    """Agreement by decay and dropout, the mean over seeds; a star marks models of which some seed had not learned
+    the training domain."""
+    cells = {place: Seeds(tuple(own)) for place, own in group_by(runs.views, decay_and_dropout).items()}
+    found = {place: point.mean for place, seeds in cells.items() if (point := agreement(seeds))}
+    missed = {place for place, seeds in cells.items() if not seeds.learned or seeds.learned.low < 100 * GATE}
+    texts = {place: f"{value:.1f}{'*' * (place in missed)}" for place, value in found.items()}
+    decays, dropouts = (sorted({place[k] for place in cells}) for k in (0, 1))
+    heat_map(axes, found, decays, dropouts, texts=texts, upward=True)
 
 
 def _task_and_domain(view: RunView) -> str:

@@ -8,6 +8,10 @@ from hypothesis import settings
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 
+# Whether kernels run in Triton's interpreter is decided where any test module first imports Triton.
+if not torch.cuda.is_available():
+    os.environ["TRITON_INTERPRET"] = "1"
+
 # A loaded machine is not a failure: examples are counted, not timed.
 settings.register_profile("lengthwise", deadline=None)
 settings.load_profile("lengthwise")

@@ -92,8 +92,9 @@ def assert_equal_after_three_steps(plain_stack, fused_stack, **choices):
     fused.take(0, factors[:2])
     fused.take(2, factors[2:])
     largest = {name: tensor[tensor.isfinite()].abs().max().item() for name, tensor in plain.state().items()}
-    compare(fused.state(), plain.state(), {name: 2e-5 * most for name, most in largest.items()})
-    # AdamW divides gradients by their size, those that are all but zero too.
+    # AdamW divides gradients by their size, those that are all but zero too: rounding, which differs from one
+    # processor to another, then moves a weight.
+    compare(fused.state(), plain.state(), {name: 1e-4 * most for name, most in largest.items()})
     weights = plain_stack.model.state_dict()
     compare(fused_stack.model.state_dict(), weights, dict.fromkeys(weights, 5e-5))
     return fused

@@ -146,8 +146,9 @@ def notes(predictions: MeasuredPredictions) -> Iterator[str]:
 def unseen_words(predictions: MeasuredPredictions) -> str | None:
     """The digit pairs that shorter operands need and training never shows: the highest position and how many more.
 
-    >>> unseen_words(predict("mul%7", train="D4", test="D1..9"))
-    'D1, D2, D3 have digits that training never shows together: 0 at position 4 of both operands'
+    >>> print(unseen_words(predict("mul%7", train="D4", test="D1..9")))  # doctest: +NORMALIZE_WHITESPACE
+    for D1, D2, D3 the theorem assumes that the model infers digits that training never shows together:
+    0 at position 4 of both operands
     >>> unseen_words(predict("add", train="D3..4", test="D1..9"))
     """
     names = [str(row.domain) for row in predictions.rows if row.unseen]
@@ -164,4 +165,5 @@ def unseen_words(predictions: MeasuredPredictions) -> str | None:
         words = f"{len(pairs)} pairs of a digit at position {a} of a and one at position {b} of b"
     shown = ", ".join(names) if len(names) <= 4 else f"{names[0]} to {names[-1]}"
     more = f", and others at {len(places) - 1} more pairs of positions" if len(places) > 1 else ""
-    return f"{shown} have digits that training never shows together: {words}{more}"
+    assumes = "the theorem assumes that the model infers digits that training never shows together"
+    return f"for {shown} {assumes}: {words}{more}"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lengthwise.runs.config import RunConfig
 
 DEFAULT_OUT = "(default: runs/full, runs/laptop, or runs/paper with that preset)"
-DEFAULT_SEEDS = "(default: the recipe's own number, 1 or 3; 1 at scale laptop)"
+DEFAULT_SEEDS = "(default: the recipe's own number, 1 to 5; 1 at scale laptop)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +44,8 @@ class Reproduce(Verbosity):
     preset: str = "fast"
     """Hyperparameters: fast, or paper for those the paper prints."""
     seeds: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint=DEFAULT_SEEDS)] = None
-    """Train every row with N seeds that nothing was tuned on; 0 trains the one seed used for tuning, which no
-    table shows."""
+    """Train every row with N seeds, from the recipe's first; 0 trains the one seed used for tuning, which no table
+    shows."""
     only: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     """Train only this row. Can be repeated."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="DIR", help_behavior_hint=DEFAULT_OUT)] = None

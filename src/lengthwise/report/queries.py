@@ -39,7 +39,7 @@ class Collection:
 
     @cached_property
     def views(self) -> list[RunView]:
-        """Finished runs of reported seeds (nothing was tuned on them), sorted by name and seed."""
+        """Finished runs of all seeds but the one used for tuning, sorted by name and seed."""
         return [view for view in self._reported if view.source.status() == "done"]
 
     @property

@@ -151,7 +151,8 @@ class PositionCoverage:
 def coverage(task: Task, domain: Domain) -> list[PositionCoverage]:
     """One entry for each position of the answer, or of the operands if these are longer."""
     if not task.op.has_carries:
-        raise InputError(f"coverage is derived for addition, with or without a modulus, not for {task}")
+        told = "without --coverage, predict names digit pairs that training never shows"
+        raise InputError(f"coverage is derived for addition, with or without a modulus, not for {task} ({told})")
     positions = range(1, max(domain.length + 1, task.answer_digits(domain.length)) + 1)
     return [_position(task, domain, position) for position in positions]
 

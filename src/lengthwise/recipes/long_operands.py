@@ -66,9 +66,13 @@ def position_only(
     return long_run("add", encoding, train, test, tuning, layout="level", row=row, **shape)
 
 
+LAPTOP_CONTEXT = 132
+
+
 def coupled(setting: Setting, train: str, test: str, context: int) -> RunConfig:
     if setting.laptop:
-        return position_only("coupled", "D1..6", "D6,D12,D24,D60,D120", LAPTOP_TUNING, width=128, context=132)
+        shape = {"width": 128, "context": LAPTOP_CONTEXT}
+        return position_only("coupled", "D1..6", "D6,D12,D24,D60,D120", LAPTOP_TUNING, **shape)
     return position_only("coupled", train, test, POSITION_ONLY_TUNING, width=256, context=context)
 
 
@@ -181,22 +185,27 @@ LADDER_CONTEXT = 1_034
 AROUND_THE_END = (1_028, 1_031)
 LADDER_LENGTHS = (20, 25, 30, 50, 100, 200, 350, 500, 700, 1_000, *AROUND_THE_END)
 FIFTY = (*range(20, 1_001, 20), *AROUND_THE_END)
+# The same in small: from 6 digits to 129, the longest that the smaller circle holds.
+LAPTOP_LADDER_LENGTHS = (6, 8, 10, 12, 18, 24, 36, 60, 90, 120, 126, LAPTOP_CONTEXT - 3)
 
 
 def ladder_rows(setting: Setting) -> Rows:
     """Each ingredient removed separately; everything else but the size of the circle is as in `coupled-1000`."""
-    start = _on_all_sets(setting, LADDER_LENGTHS)
-    return {f"prior-{name}": start.changed(**changes) for name, changes in LADDER.items()}
+    start = _on_all_sets(setting, setting.pick(LADDER_LENGTHS, LAPTOP_LADDER_LENGTHS))
+    prefix = setting.pick("prior", "prior-small")
+    return {f"{prefix}-{name}": start.changed(**changes) for name, changes in LADDER.items()}
 
 
 def lengths_rows(setting: Setting) -> Rows:
     """The recipe itself, at fifty lengths."""
-    return {"prior-lengths": _on_all_sets(setting, FIFTY)}
+    return {"prior-lengths": _on_all_sets(setting, setting.pick(FIFTY, LAPTOP_LADDER_LENGTHS))}
 
 
 def _on_all_sets(setting: Setting, lengths: Sequence[int]) -> RunConfig:
-    run = coupled(setting, "D1..20", ",".join(f"D{n}" for n in lengths), context=LADDER_CONTEXT)
-    return run.changed(evaluation={"problems": 200, "sets": (*SETS, "repeated", "zeros", "sparse")})
+    test = ",".join(f"D{n}" for n in lengths)
+    sets = (*SETS, "repeated", "zeros", "sparse")
+    run = coupled(setting, "D1..20", test, context=LADDER_CONTEXT)
+    return run.changed(test=test, evaluation={"problems": 200, "sets": sets})
 
 
 # Position coupling by its authors: Cho, Cha, Awasthi, Bhojanapalli, Gupta and Yun, NeurIPS 2024. The files named

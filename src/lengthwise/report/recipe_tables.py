@@ -132,7 +132,7 @@ def modulus_words(task: Task) -> str:
 
 def ingredient(view: RunView) -> str:
     """The change of a row of the ladder in words: its name without the recipe's."""
-    return view.row.partition("-")[2].replace("-", " ")
+    return view.row.removeprefix("prior-").removeprefix("small-").replace("-", " ")
 
 
 def next_digit(seeds: Seeds, reference: str) -> Point | None:

@@ -15,12 +15,14 @@ from lengthwise.theory.plateaus import knowing_answer, knowing_operands, plateau
 
 
 def enumerated(task, domain, known):
-    """The chance to be right after sorting all pairs by what is known, with no use of residues."""
+    """The chance to be right with the best guess and with a random one, after sorting all pairs by what is known,
+    with no use of residues."""
     groups = defaultdict(lambda: defaultdict(Fraction))
     for weight, part in zip(domain.weights, domain.parts, strict=True):
         for a, b in all_pairs(Domain((part,), (Fraction(1),))):
             groups[known(a, b)][task(a, b)] += weight / part.size
-    return sum(max(answers.values()) for answers in groups.values())
+    chances = [(max(answers.values()), sum(answers.values()) / len(answers)) for answers in groups.values()]
+    return tuple(map(sum, zip(*chances, strict=True)))
 
 
 def knowledge(task, domain):
@@ -39,8 +41,8 @@ def check_all(text, base, train):
     task, domain = Task.parse(text, base), Domain.parse(train, base)
     found = plateaus(task, domain)
     expected = {known: enumerated(task, domain, f) for known, f in knowledge(task, domain).items()}
-    assert {plateau.known: plateau.accuracy for plateau in found} == expected
-    assert [plateau.accuracy for plateau in found] == sorted(expected.values())
+    assert {plateau.known: (plateau.accuracy, plateau.by_chance) for plateau in found} == expected
+    assert [plateau.accuracy for plateau in found] == sorted(best for best, _ in expected.values())
 
 
 ALONE = ["D3", "B3", "3x2", "2x3", "3x1", "D3[lead>=1]"]
@@ -87,22 +89,22 @@ def test_operands_too_long_for_machine_integers(modulus, base):
                     pairs = residue_count(high_a, x, modulus) * residue_count(high_b, y, modulus)
                     answers[task(x * base + a0, y * base + b0)] += weight * pairs / part.size
         expected += max(answers.values())
-    assert knowing_operands(task, domain, 1) == expected
+    assert knowing_operands(task, domain, 1).accuracy == expected
 
 
 def test_the_heights_at_which_training_stands_still():
     d3 = Domain.parse("D3")
-    assert knowing_answer(Task.parse("mul%150"), d3, 50) == Fraction(153, 275)
+    assert knowing_answer(Task.parse("mul%150"), d3, 50).accuracy == Fraction(153, 275)
     for both_long in ("B2", "B3"):
-        assert knowing_answer(Task.parse("mul%150"), Domain.parse(both_long), 50) == Fraction(5, 9)
-    assert knowing_operands(Task.parse("mul%200"), d3, 2) == Fraction(83, 132)
-    assert abs(knowing_answer(Task.parse("mul%51"), d3, 17) - Fraction(5, 9)) < Fraction(1, 1000)
+        assert knowing_answer(Task.parse("mul%150"), Domain.parse(both_long), 50).accuracy == Fraction(5, 9)
+    assert knowing_operands(Task.parse("mul%200"), d3, 2).accuracy == Fraction(83, 132)
+    assert abs(knowing_answer(Task.parse("mul%51"), d3, 17).accuracy - Fraction(5, 9)) < Fraction(1, 1000)
 
 
 def test_who_knows_more_is_right_more_often():
     task, domain = Task.parse("mul%60"), Domain.parse("D1..3")
-    by_answer = {d: knowing_answer(task, domain, d) for d in (1, 2, 6, 30, 60)}
-    by_operands = [knowing_operands(task, domain, k) for k in range(4)]
+    by_answer = {d: knowing_answer(task, domain, d).accuracy for d in (1, 2, 6, 30, 60)}
+    by_operands = [knowing_operands(task, domain, k).accuracy for k in range(4)]
     assert list(by_answer.values()) == sorted(by_answer.values()) and by_answer[60] == 1
     assert by_operands == sorted(by_operands) and by_operands[-1] == 1
     assert by_answer[1] == by_operands[0]

@@ -99,8 +99,11 @@ def evidence_cell(evidence: Evidence | None) -> str:
 
 
 def plateau_table(plateaus: Iterable[Plateau]) -> Table:
-    rows = [(own.known, percent(own.accuracy, EXACT), short_fraction(own.accuracy)) for own in plateaus]
-    return new_table("model knows", "accuracy %", "exactly", rows=rows)
+    rows = [
+        (own.known, percent(own.accuracy, EXACT), short_fraction(own.accuracy), percent(own.by_chance, EXACT))
+        for own in plateaus
+    ]
+    return new_table("model knows", "accuracy %", "exactly", "by chance %", rows=rows)
 
 
 def coverage_table(positions: list[PositionCoverage], base: int) -> Table:

@@ -1,15 +1,17 @@
 """The exact accuracy of a model that knows only part of the answer, or only the last digits of the operands.
 
-Such a model gives the answer that is most likely given what it knows. During training, accuracy often stays at one
-of these values for long: modulo 150, the factor 3 is learned late.
+At best, such a model gives the answer that is most likely given what it knows; by chance, any of those that are
+possible. During training, accuracy often stays for long where the best guess is: modulo 150, the factor 3 is
+learned late.
 
 >>> for plateau in plateaus(Task.parse("mul%150"), Domain.parse("D3"))[-3:]:
-...     print(plateau.known, plateau.accuracy)
-answer mod 50 153/275
-operands mod 10^2 153/275
-answer mod 75 3/4
+...     print(plateau.known, plateau.accuracy, plateau.by_chance)
+answer mod 50 153/275 1/3
+operands mod 10^2 153/275 1/3
+answer mod 75 3/4 1/2
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -47,9 +49,31 @@ Counts = npt.NDArray[Any]
 class Plateau:
     known: str
     accuracy: Fraction
+    """With the best guess."""
+    by_chance: Fraction
+    """With a random guess among the answers that are possible."""
 
     def as_json(self) -> dict[str, Any]:
-        return {"known": self.known, **accuracy_json(self.accuracy)}
+        return {"known": self.known, **accuracy_json(self.accuracy), "by_chance": str(self.by_chance)}
+
+
+class Guesses:
+    """Adds up how often guesses are right, each for something that may be known."""
+
+    def __init__(self) -> None:
+        self.best = 0
+        self.totals: Counter[int] = Counter()
+        """By the number of possible answers, the weight of all pairs that leave so many."""
+
+    def add(self, best: Counts, totals: Counts, possible: Counts) -> None:
+        """For each known thing: the weight of its likeliest answer and of all, and the number of possible ones."""
+        self.best += int(best.astype(object).sum())
+        for number in np.unique(possible[possible > 0]):
+            self.totals[int(number)] += int(totals[possible == number].astype(object).sum())
+
+    def plateau(self, known: str, denominator: int) -> Plateau:
+        by_chance = sum((Fraction(total, number) for number, total in self.totals.items()), Fraction())
+        return Plateau(known, Fraction(self.best, denominator), by_chance / denominator)
 
 
 def plateaus(task: Task, domain: Domain) -> list[Plateau]:
@@ -59,14 +83,9 @@ def plateaus(task: Task, domain: Domain) -> list[Plateau]:
     for each k below the length of the domain.
     """
     _check(task, domain)
-    found = [Plateau("nothing", knowing_operands(task, domain, 0))]
+    found = [knowing_operands(task, domain, k) for k in range(domain.length)]
     if task.modulus is not None:
-        proper = divisors(task.modulus)[1:-1]
-        found += [Plateau(f"answer mod {d}", knowing_answer(task, domain, d)) for d in proper]
-    found += [
-        Plateau(f"operands mod {task.base}^{k}", knowing_operands(task, domain, k))
-        for k in range(1, domain.length)
-    ]
+        found[1:1] = [knowing_answer(task, domain, d) for d in divisors(task.modulus)[1:-1]]
     return sorted(found, key=lambda plateau: plateau.accuracy)
 
 
@@ -87,34 +106,50 @@ def _steps(task: Task, domain: Domain) -> int:
     return rectangles * sum(min(modulus, unit) * modulus**2 for modulus, unit in classes)
 
 
-def knowing_answer(task: Task, domain: Domain, divisor: int) -> Fraction:
-    """The accuracy of a model that knows the answer modulo a divisor of p, and guesses the rest.
+def knowing_answer(task: Task, domain: Domain, divisor: int) -> Plateau:
+    """The plateau of a model that knows the answer modulo a divisor of p, and guesses the rest.
 
-    >>> knowing_answer(Task.parse("mul%150"), Domain.parse("D3"), 50)
-    Fraction(153, 275)
+    >>> str(knowing_answer(Task.parse("mul%150"), Domain.parse("D3"), 50).accuracy)
+    '153/275'
     """
     assert task.modulus is not None and task.modulus % divisor == 0
     slices, denominator = _slices(domain, 0)
     ((_, _, tables),) = _outcomes(task, slices, 0)
     known = np.sum(tables, axis=0).reshape(-1, divisor).T  # a row for each residue that may be known
-    return Fraction(int(known.max(axis=1).astype(object).sum()), denominator)
+    guesses = Guesses()
+    guesses.add(known.max(axis=1), known.sum(axis=1), np.count_nonzero(known, axis=1))
+    return guesses.plateau(f"answer mod {divisor}", denominator)
 
 
-def knowing_operands(task: Task, domain: Domain, digits: int) -> Fraction:
-    """The accuracy of a model that knows the last `digits` digits of both operands, and guesses the rest.
+def knowing_operands(task: Task, domain: Domain, digits: int) -> Plateau:
+    """The plateau of a model that knows the last `digits` digits of both operands, and guesses the rest.
 
-    >>> knowing_operands(Task.parse("mul%200"), Domain.parse("D3"), 2)
-    Fraction(83, 132)
+    >>> str(knowing_operands(Task.parse("mul%200"), Domain.parse("D3"), 2).accuracy)
+    '83/132'
     """
     slices, denominator = _slices(domain, digits)
     # Low parts that are equal modulo this leave the same answers to guess; in a sum all low parts do.
     modulus = 1 if task.op.has_carries else open_modulus(task, digits)
-    sizes, right = _class_sizes(slices, modulus), 0
+    sizes, guesses = _class_sizes(slices, modulus), Guesses()
     for a_class, b_classes, tables in _outcomes(task, slices, digits):
-        for members, often in sizes.items():
-            best = np.sum([tables[place] for place in members], axis=0).max(axis=1)
-            right += int((best.astype(object) * often[a_class, b_classes]).sum())
-    return Fraction(right, denominator)
+        for members, sizes_of in sizes.items():
+            known, often = np.sum([tables[place] for place in members], axis=0), sizes_of[a_class, b_classes]
+            totals, possible = known.sum(axis=1), np.count_nonzero(known, axis=1)
+            if task.modulus is None:  # a table of sums has only some of them
+                totals, possible = _all_sums([slices[place] for place in members])
+            guesses.add(known.max(axis=1).astype(object) * often, totals.astype(object) * often, possible)
+    return guesses.plateau(f"operands mod {task.base}^{digits}" if digits else "nothing", denominator)
+
+
+def _all_sums(slices: Sequence["_Slice"]) -> tuple[Counts, Counts]:
+    """The total weight of all sums of high parts, and the number of different ones."""
+    total = sum(one.weight * len_big(one.a_high) * len_big(one.b_high) for one in slices)
+    starts_and_stops = sorted((a.start + b.start, a.stop + b.stop - 1) for _, _, a, b, _ in slices)
+    number, end = 0, 0
+    for start, stop in starts_and_stops:
+        number += max(0, stop - max(start, end))
+        end = max(end, stop)
+    return np.array([total], dtype=object), np.array([number], dtype=object)
 
 
 class _Slice(NamedTuple):

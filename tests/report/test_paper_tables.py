@@ -127,6 +127,7 @@ def test_rows_that_differ_in_seeds_are_told(tmp_path):
         table_run(tmp_path, "addition", row, seed=seed)
     found = summary(Collection(tmp_path))["tables"]
     assert [found["addition_true_acc"][key] for key in ("seeds", "seeds_differ")] == [1, True]
+    assert found["addition_true_acc"]["worst_seed"]["seed"] == 1, "seed 2 lacks a row, so it is not compared"
     nothing = found["multiplication_true_acc"]
     assert [nothing[key] for key in ("cells", "seeds", "worst_seed", "spread")] == [0, 0, None, None]
 

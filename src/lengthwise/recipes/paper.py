@@ -232,7 +232,7 @@ def counterexample_rows(setting: Setting) -> Rows:
 
 
 def plateau_rows(setting: Setting) -> Rows:
-    """Products modulo p without the curriculum of sparse digits, which prevents plateaus."""
+    """Products modulo p with an earlier setting, without sparse digits: in the tables, plateaus are rare."""
     rows = modular_multiplication_rows(setting, PLATEAUS_TUNING)
     unsparse = {name: row.changed(data={"sparse": 0.0}) for name, row in rows.items()}
     return {name.replace("modular-multiplication", "plateaus"): row for name, row in unsparse.items()}

@@ -67,10 +67,12 @@ class PaperTable:
         return [deviation for row, test, deviation in found.iter_rows() if (row, test) not in without]
 
     def seed_deviations(self) -> dict[int, float]:
-        """The mean deviation of each seed from exact theory."""
+        """The mean deviation from exact theory of each seed that has every counted cell."""
+        counted = self.cells.filter(counted=True).drop_nulls("exact")
         distance = (pl.col("percents") - pl.col("exact")).abs().mean().round(4)
-        seeds = self.cells.filter(counted=True).explode("seeds", "percents").drop_nulls(["seeds", "exact"])
-        return dict(seeds.group_by("seeds").agg(distance).sort("seeds").iter_rows())
+        seeds = counted.explode("seeds", "percents").drop_nulls("seeds").group_by("seeds").agg(pl.len(), distance)
+        whole = seeds.filter(pl.col("len") == len(counted)).sort("seeds")
+        return dict(whole["seeds", "percents"].iter_rows())
 
     def reading(self) -> TextTable | None:
         """The table for readers: each row as measured, as predicted, and as printed, one below the other."""

@@ -5,6 +5,7 @@ from textwrap import fill
 from typing import Any
 
 import numpy as np
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -367,18 +368,24 @@ def pair_map(views: Sequence[RunView]) -> Figure | None:
 
 
 def ladder(views: Sequence[RunView]) -> Figure | None:
-    """Changes to a recipe by lengths: accuracy in the worst seed."""
-    rows = grouped(views, ingredient)
-    lows = {(name, n): own.low for name, seeds in rows.items() for n, own in seeds.by_length().items()}
-    lengths = sorted({n for _, n in lows})
+    """Changes to a recipe by lengths, in the worst seed: accuracy on random sums and on the hardest set."""
+    random = pl.col("special") == ""
+    panels = {
+        f"{name}: {kind}": (grouped(seeds.views, ingredient), wanted)
+        for name, seeds in by_training_set(views).items()
+        for kind, wanted in {"random sums": random, "the hardest special set": ~random}.items()
+        if not seeds.at_end().filter(wanted).is_empty()
+    }
 
-    def paint(axes: Axes, cells: Mapping[tuple[str, int], float]) -> None:
-        texts = {place: short_percent(value) for place, value in cells.items()}
-        heat_map(axes, cells, list(rows), lengths, texts=texts)
+    def paint(axes: Axes, shown: tuple[Mapping[str, Seeds], pl.Expr]) -> None:
+        rows, wanted = shown
+        points = {name: spread(seeds.at_end().filter(wanted), "length") for name, seeds in rows.items()}
+        lows = {(name, n): own.low for name, by_length in points.items() for n, own in by_length.items()}
+        texts = {place: short_percent(value) for place, value in lows.items()}
+        heat_map(axes, lows, list(rows), sorted({n for _, n in lows}), texts=texts)
 
-    panels = {"accuracy by number of digits, worst seed": lows} if lows else {}
-    height = 0.5 + 0.22 * len(rows)
-    return small_multiples(panels, paint, height=height, share=(False, False), scale="accuracy (%)")
+    height, scale = 2.9, "accuracy (%), worst seed"
+    return small_multiples(panels, paint, x="digits", columns=1, height=height, share=(False, False), scale=scale)
 
 
 def first_wrong(views: Sequence[RunView]) -> Figure | None:

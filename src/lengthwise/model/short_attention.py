@@ -113,7 +113,7 @@ def _cover(tokens: int) -> int:
     return size
 
 
-def _constants(packed: Tensor, seeds: Tensor) -> dict[str, int]:
+def _constants(packed: Tensor, seeds: Tensor) -> dict[str, Any]:
     """What programs are compiled for; BATCH is the examples of a member, 0 where nothing is dropped."""
     n, tokens, _, heads, width = packed.shape
     batch = n // len(seeds) if len(seeds) else 0

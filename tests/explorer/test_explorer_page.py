@@ -759,6 +759,19 @@ def test_runs_are_chosen_by_keyboard_alone(opened, server):
     expect(page.locator("#run-list .question")).to_have_count(4)
 
 
+def test_a_group_just_opened_stays_open_when_the_list_is_redrawn(opened, server):
+    """The browser tells later that an element was opened: here the list is redrawn before."""
+    page = opened("#runs?" + "&".join(f"run=runs/{path.name}" for path in server.runs.glob("add*")))
+    expect(page.locator("#run-count")).not_to_contain_text("not judged yet")
+    opening = question(page, "add in base 3, trained on D2")
+    opening.click()
+    box = page.locator(".run-item.seed input").first
+    expect(box).to_be_hidden()
+    opening.evaluate("({parentElement: group}) => { group.open = true; group.querySelector('input').click() }")
+    expect(box).not_to_be_checked()
+    expect(box).to_be_visible()
+
+
 def test_a_whole_list_has_no_note(opened):
     page = opened("#runs")
     expect(page.locator(".run-item").first).to_be_visible()

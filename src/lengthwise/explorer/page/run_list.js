@@ -36,6 +36,7 @@ export class RunList {
     this.pick = pick;
     this.runs = [];
     this.unfolded = new Set(); // questions
+    this.groups = new Map(); // those drawn, by question
     this.seen = new Set(); // questions with chosen runs
     form.addEventListener("input", () => {
       this.draw();
@@ -66,11 +67,10 @@ export class RunList {
     Object.assign(this, { runs, leftOut, chosen: new Set(chosen) });
     const asked = runs.filter((run) => chosen.has(run.name) && !run.error).map(question);
     // Runs that were chosen elsewhere, as by a link, are scrolled into view.
-    const [unseen] = asked.filter((key) => !this.seen.has(key));
-    for (const key of asked) if (!this.seen.has(key)) this.unfolded.add(key);
+    const unseen = asked.filter((key) => !this.seen.has(key));
     this.seen = new Set(asked);
-    this.draw();
-    const group = unseen && $(`[data-key="${CSS.escape(unseen)}"]`, place);
+    this.draw(unseen);
+    const group = this.groups.get(unseen[0]);
     if (group) place.scrollTop += group.getBoundingClientRect().top - place.getBoundingClientRect().top;
   }
 
@@ -87,12 +87,14 @@ export class RunList {
     place.replaceChildren(h("p", { class: "problem" }, message));
   }
 
-  draw() {
+  draw(unfold = []) {
     // An unchanged list is not redrawn: someone may be about to click in it.
     const lines = this.runs.map((run) => [run.name, run.status, run.error, verdictOf(run)]);
     const state = JSON.stringify([lines, this.leftOut, [...this.chosen], this.filters]);
     if (state === this.drawn) return;
     this.drawn = state;
+    this.remember();
+    for (const key of unfold) this.unfolded.add(key);
     form.hidden = !this.runs.length;
     this.offer();
     const broken = this.found().filter((run) => run.error),
@@ -105,6 +107,12 @@ export class RunList {
       ...(broken.length ? [this.broken(broken)] : []),
     );
     focused?.();
+  }
+
+  // Keeps which groups are open. The page itself is asked, as an element's toggle event may come after a redraw.
+  remember() {
+    for (const [key, element] of this.groups) this.unfolded[element.open ? "add" : "delete"](key);
+    this.groups.clear();
   }
 
   // Fills the filters with their choices and the number of runs for each.
@@ -190,10 +198,8 @@ export class RunList {
     const fill = () => body.childElementCount || body.append(...content());
     element.open = isOnly || this.unfolded.has(key);
     if (element.open) fill();
-    element.addEventListener("toggle", () => {
-      if (element.open) fill();
-      if (!isOnly) this.unfolded[element.open ? "add" : "delete"](key);
-    });
+    element.addEventListener("toggle", () => element.open && fill());
+    if (!isOnly) this.groups.set(key, element);
     return element;
   }
 

@@ -399,6 +399,15 @@ def test_regularization_grid_has_agreement_beyond_training(tmp_path):
     assert {text.get_text() for text in axes.findobj(Text)} >= {"20.0", "60.0", "40.0"}
 
 
+def test_the_ladder_shows_the_worst_seed_on_random_sums_and_on_the_hardest_set(tmp_path):
+    rungs = ("prior-recipe", "prior-without-clipping")
+    figure = draw(FIGURES["prior-ladder"], [coupled_run(tmp_path, name, seed=s) for name in rungs for s in (1, 2)])
+    for kind, lows in {"random sums": [100, 80, 30], "the hardest special set": [50, 40, 15]}.items():
+        axes = panel(figure, f"trained on D1+D2: {kind}")
+        np.testing.assert_allclose(axes.images[0].get_array(), [lows, lows])
+        assert [text.get_text() for text in axes.get_yticklabels()] == ["recipe", "without clipping"]
+
+
 def test_regularization_marks_what_was_not_learned(tmp_path):
     view = synthetic_run(
         tmp_path, D4, name="regularization-add-dropout0-decay0-s1", learned=lambda step, digit: 0.5

@@ -44,8 +44,7 @@ class Reproduce(Verbosity):
     preset: str = "fast"
     """Hyperparameters: fast, or paper for those the paper prints."""
     seeds: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint=DEFAULT_SEEDS)] = None
-    """Train every row with N seeds, from the recipe's first; 0 trains the one seed used for tuning, which no table
-    shows."""
+    """Train every row with N seeds, from the recipe's first; 0 trains the seed of tuning, which no table shows."""
     only: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     """Train only this row. Can be repeated."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="DIR", help_behavior_hint=DEFAULT_OUT)] = None

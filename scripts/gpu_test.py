@@ -11,7 +11,7 @@ import torch
 
 ROOT = Path(__file__).parent.parent
 # Other tests need libraries that a GPU machine may lack.
-GPU_TESTS = [str(ROOT / "tests" / part) for part in ("model", "training")]
+GPU_TESTS = [str(ROOT / "tests" / part) for part in ("model", "training", "evaluation/test_strata.py")]
 sys.path.insert(0, str(ROOT / "src"))
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
 

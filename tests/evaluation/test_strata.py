@@ -306,3 +306,23 @@ def test_refusals_are_one_line_that_names_the_value(task, evaluation, named):
 def test_configs_come_back_from_files():
     sets = EvaluationConfig(sets=["carry", "lopsided"])
     assert EvaluationConfig(**sets.model_dump(mode="json")) == sets
+
+
+def everything_measured(device):
+    """Records of every optional measurement, but that of attention, of a model of `windowed:2`."""
+    everything = {"chains": True, "pairs": 20, "sets": list(SETS), "changed_digits": 40, "decoded": 20}
+    more = {"digits": True, "dependence": True, "hypotheses": ["windowed:2"], "dynamics": True}
+    stack = build([config_for(**everything, **more)], torch.device(device))
+    model = TheoryModel(stack.layout, [stack.config.spec.task], [Hypothesis.parse("windowed:2")])
+    return assessed(replace(stack, model=model))
+
+
+@pytest.mark.gpu
+def test_every_measurement_gives_the_same_records_on_a_gpu():
+    assert everything_measured("cuda") == everything_measured("cpu")
+
+
+def test_every_measurement_is_among_those_compared():
+    """That the test above, which needs a GPU, compares what it says."""
+    kinds = {record.metric.partition(":")[0] for record in everything_measured("cpu")}
+    assert kinds >= {"exact", "digit", "chain", "pair", "after_change", "carry_after", "coincides"}

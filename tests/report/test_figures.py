@@ -113,9 +113,9 @@ def prior_runs(folder):
 
 
 def reading_carries(make):
-    shares = {"local": 0.9, "truth": 0.05}
+    shares = {("D2", "local"): 0.9, ("D2", "truth"): 0.05, ("D5", "local"): 0.8, ("D5", "truth"): 0.1}
     return [
-        *(make("D5", "after_change", reference=name, share=share) for name, share in shares.items()),
+        *(make(n, "after_change", reference=name, share=share) for (n, name), share in shares.items()),
         *(make("D5", f"chain:{k}", share=0.5) for k in range(4)),
         *(make("D5", f"carry_after:{k}:0", share=k / 18) for k in range(19)),
     ]
@@ -406,6 +406,15 @@ def test_the_ladder_shows_the_worst_seed_on_random_sums_and_on_the_hardest_set(t
         axes = panel(figure, f"trained on D1+D2: {kind}")
         np.testing.assert_allclose(axes.images[0].get_array(), [lows, lows])
         assert [text.get_text() for text in axes.get_yticklabels()] == ["recipe", "without clipping"]
+
+
+def test_after_a_replaced_digit_bars_tell_what_the_next_one_follows(tmp_path):
+    run = measured(tmp_path, {**COUPLED, "train": "D2"}, "carry-coupled-lowest-first-s101", reading_carries)
+    figure = draw(FIGURES["carry-reading"], [run])
+    for title, widths in {"sums of the trained length": [90, 5], "longer sums": [80, 10]}.items():
+        bars = panel(figure, title).patches
+        assert [round(bar.get_width(), 6) for bar in bars] == widths, title
+        assert bars[1].get_x() == bars[0].get_width()
 
 
 def test_regularization_marks_what_was_not_learned(tmp_path):

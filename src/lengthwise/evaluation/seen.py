@@ -41,8 +41,8 @@ def seen_share(member: Member, problems: Problems, k: int) -> float:
 
 
 def chance_seen(member: Member, a: Tensor, b: Tensor) -> Tensor:
-    """The probability that training has drawn each pair: float64 [N]; 0 for reserved pairs and outside the
-    domain."""
+    """The probability that training has drawn each pair: float64 [N], on the CPU; 0 for reserved pairs and outside
+    the domain."""
     a, b = a.cpu(), b.cpu()
     if member.data.samples is not None:
         return _met_in_fixed_set(member, a, b)

@@ -90,7 +90,8 @@ def _counts(
 ) -> Iterator[Record]:
     """The records of member k, from the masks [N] of answers that match each reference."""
     kind, number = strata.kind.expand(len(strata.problems.a), -1)[k], len(strata.strata)
-    totals, shares = torch.bincount(kind, minlength=number).tolist(), torch.bincount(kind, seen, number).tolist()
+    totals = torch.bincount(kind, minlength=number).tolist()
+    shares = torch.bincount(kind.to(seen.device), seen, number).tolist()
     for reference, matches in compared.items():
         correct = torch.bincount(kind[matches], minlength=number).tolist()
         for i, (domain, metric) in enumerate(strata.strata):

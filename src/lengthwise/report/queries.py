@@ -211,6 +211,12 @@ def rows_of(recipe: Recipe, collection: Collection) -> dict[str, Seeds]:
     return {row: Seeds(tuple(views)) for row, views in collection.rows.items() if row in names}
 
 
+def best_first(groups: Mapping[str, Seeds]) -> dict[str, Seeds]:
+    """Groups by their mean accuracy on longer lengths."""
+    accuracy = {name: point.mean for name, seeds in groups.items() if (point := seeds.beyond())}
+    return dict(sorted(groups.items(), key=lambda item: -accuracy.get(item[0], 0)))
+
+
 def latest(found: pl.DataFrame) -> pl.DataFrame:
     """The last record of each measurement of each run."""
     return found.filter(pl.col("step") == pl.col("step").max().over(MEASURE))

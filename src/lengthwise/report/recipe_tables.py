@@ -27,7 +27,7 @@ from lengthwise.recipes.relative import has_steps, step_counts
 from lengthwise.records.schema import TRUTH
 from lengthwise.records.verdicts import FAILS, HOLDS, combined, judge
 from lengthwise.records.view import RunView
-from lengthwise.report.queries import Collection, Point, Seeds, grouped, latest, rows_of
+from lengthwise.report.queries import Collection, Point, Seeds, best_first, grouped, latest, rows_of
 from lengthwise.report.tables import TextTable, short_percent, text_table
 from lengthwise.report.words import positions_label
 from lengthwise.theory.encodings import layout_facts
@@ -41,11 +41,18 @@ PLAIN, DECODED = "random", "random, decoded"
 
 
 def line_table(
-    collection: Collection, recipe: Recipe, *, title: str, columns: Sequence[str], words: int = 2
+    collection: Collection,
+    recipe: Recipe,
+    *,
+    title: str,
+    columns: Sequence[str],
+    words: int = 2,
+    order: str = "name",
 ) -> TextTable | None:
-    """A table with a line for each row of a recipe. The title may name the number of {rows}, how many {hold}, and
-    in which {seeds}."""
-    rows = rows_of(recipe, collection).values()
+    """A table with a line for each row of a recipe, by name or best first. The title may name the number of
+    {rows}, how many {hold}, and in which {seeds}."""
+    found = rows_of(recipe, collection)
+    rows = (best_first(found) if order == "best first" else found).values()
     lines: list[dict[str, object]] = []
     for seeds in rows:
         line: dict[str, object] = {}
@@ -135,10 +142,21 @@ def ingredient(view: RunView) -> str:
     return view.row.removeprefix("prior-").removeprefix("small-").replace("-", " ")
 
 
-def next_digit(seeds: Seeds, reference: str) -> Point | None:
-    """How often the digit after a replaced one is that of the reference, over all longer lengths."""
-    longer = [str(domain) for domain in seeds.first.spec.longer()]
-    wanted = [("after_change", reference, domain) for domain in longer]
+FOLLOWED = {"local": "the digit read", TRUTH: "the operands"}
+"""By the reference that the digit after a replaced one agrees with, what it follows."""
+
+
+def next_digits(seeds: Seeds) -> dict[str, dict[str, Point | None]]:
+    """How often the digit after a replaced one follows what, in sums of the trained length and in longer ones."""
+    places = {"trained length": [seeds.first.train], "longer": seeds.first.spec.longer()}
+    return {
+        place: {what: _next_digit(seeds, reference, domains) for reference, what in FOLLOWED.items()}
+        for place, domains in places.items()
+    }
+
+
+def _next_digit(seeds: Seeds, reference: str, domains: Sequence[Domain]) -> Point | None:
+    wanted = [("after_change", reference, str(domain)) for domain in domains]
     return seeds.percent(lambda view: last(view, lambda r: (r.metric, r.reference, r.domain) in wanted))
 
 
@@ -173,8 +191,11 @@ COLUMNS: dict[str, Callable[[Seeds], object]] = {
     "seen chains right": lambda seeds: seeds.percent(lambda view: [chains_seen(view)]),
     "longer chains right": lambda seeds: seeds.percent(lambda view: [chains_unseen(view)]),
     "where it fails": where_it_fails,
-    "follows the digit read": lambda seeds: next_digit(seeds, "local"),
-    "follows the operands": lambda seeds: next_digit(seeds, TRUTH),
+    "next digit": lambda seeds: {
+        f"{place}: follows {what}": point
+        for place, points in next_digits(seeds).items()
+        for what, point in points.items()
+    },
     "steps above training": steps_above_training,
     "generalizes": lambda seeds: tally(map(generalizes, seeds.views)).counted,
     "shorter": lambda seeds: seeds.exact_match(*shorter(seeds.first), reference=THEORY, over=min),
@@ -190,9 +211,29 @@ COLUMNS: dict[str, Callable[[Seeds], object]] = {
 
 def by_length(collection: Collection, recipe: Recipe) -> TextTable | None:
     """A line for each run and kind of problem: accuracy in percent, by number of digits of the longer operand."""
-    views = of_rows(recipe.rows, collection.views)
-    if not views:
+    if not (views := of_rows(recipe.rows, collection.views)):
         return None
+    found = _accuracies(views).rename({"train": "trained on"})
+    table = found.pivot("length", index=["run", "trained on", "problems"], values="share", sort_columns=True)
+    return text_table(f"{recipe.name}: accuracy (%) by digits of the longer operand", _in_percent(table), words=3)
+
+
+def lowest_by_length(collection: Collection, recipe: Recipe) -> TextTable | None:
+    """A line for each kind of problem: the lowest accuracy of all runs, every hundred digits, at the longest,
+    and at any length."""
+    if not (views := of_rows(recipe.rows, collection.views)):
+        return None
+    lowest = pl.col("share").min()
+    found = _accuracies(views).group_by("problems", "length", maintain_order=True).agg(lowest)
+    shown = found.filter((pl.col("length") % 100 == 0) | (pl.col("length") == pl.col("length").max()))
+    table = shown.pivot("length", index="problems", values="share", sort_columns=True)
+    table = table.join(found.group_by("problems").agg(lowest.alias("any")), on="problems", maintain_order="left")
+    title = f"{recipe.name}: lowest accuracy (%) of {len(views)} seeds by digits of the longer operand"
+    return text_table(title, _in_percent(table), words=1)
+
+
+def _accuracies(views: Sequence[RunView]) -> pl.DataFrame:
+    """The share of right answers of each run, by kind of problem and length, in that order."""
     special = pl.when(special="").then(pl.lit(PLAIN)).otherwise("special")
     found = (
         latest(Seeds(tuple(views)).frame.filter(kind="exact", reference=TRUTH))
@@ -201,13 +242,14 @@ def by_length(collection: Collection, recipe: Recipe) -> TextTable | None:
     )
     kinds = dict.fromkeys([PLAIN, DECODED, *found["problems"]])
     orders = pl.col("run").cast(pl.Enum([view.name for view in views])), pl.col("problems").cast(pl.Enum([*kinds]))
-    shares = found.with_columns(orders).sort("run", "problems", "length")
-    table = shares.pivot("length", index=["run", "train", "problems"], values="share", sort_columns=True)
-    lines = [
+    return found.with_columns(orders).sort("run", "problems", "length")
+
+
+def _in_percent(table: pl.DataFrame) -> list[dict[str, object]]:
+    return [
         {name: f"{100 * x:.4g}" if isinstance(x, float) else x for name, x in line.items()}
-        for line in table.rename({"train": "trained on"}).to_dicts()
+        for line in table.to_dicts()
     ]
-    return text_table(f"{recipe.name}: accuracy (%) by digits of the longer operand", lines, words=3)
 
 
 def regularization_grid(collection: Collection, grid: Recipe, family: Recipe) -> TextTable | None:

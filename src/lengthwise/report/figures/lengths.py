@@ -35,6 +35,7 @@ from lengthwise.report.figures import (
 from lengthwise.report.queries import (
     Point,
     Seeds,
+    best_first,
     by_chain,
     by_lengths,
     by_training_set,
@@ -46,12 +47,13 @@ from lengthwise.report.queries import (
     spread,
 )
 from lengthwise.report.recipe_tables import (
+    FOLLOWED,
     candidates,
     ingredient,
     leaderboard,
     mark_tally,
     modulus_words,
-    next_digit,
+    next_digits,
     tasks,
 )
 from lengthwise.report.tables import short_percent
@@ -174,25 +176,24 @@ def sums_by_chain(views: Sequence[RunView]) -> Figure | None:
 
 
 def carry_reading(views: Sequence[RunView]) -> Figure | None:
-    """Bars for each encoding: how often the digit after a replaced one follows it, and how often the operands."""
+    """Bars for each encoding: how often the digit after a replaced one follows it, and how often the operands, in
+    sums of the trained length and in longer ones."""
     groups = having(grouped(views, encoding_name), "after_change", reference="local")
+    found = {name: next_digits(seeds) for name, seeds in groups.items()}
 
-    def paint(axes: Axes, shown: Mapping[str, Seeds]) -> None:
-        names, left = list(shown), [0.0] * len(shown)
-        for reference, label, colour in (
-            ("local", "follows the digit that was read", COLOURS[0]),
-            (TRUTH, "follows the operands", COLOURS[1]),
-        ):
-            points = [next_digit(seeds, reference) for seeds in shown.values()]
+    def paint(axes: Axes, place: str) -> None:
+        names, left = list(found), [0.0] * len(found)
+        for what, colour in zip(FOLLOWED.values(), COLOURS, strict=False):
+            points = [places[place][what] for places in found.values()]
             widths = [0.0 if own is None else own.mean for own in points]
-            axes.barh(names, widths, left=left, color=colour, label=label)
+            axes.barh(names, widths, left=left, color=colour, label=f"follows {what}")
             left = [x + width for x, width in zip(left, widths, strict=True)]
-        axes.invert_yaxis()
-        axes.set_xlim(0, 100)
+        axes.set(xlim=(0, 100), ylim=(len(found) - 0.5, -0.5))
 
-    panels = {"the next digit of longer sums": groups} if groups else {}
-    x, height = "share of digits after a replaced one (%)", 0.6 + 0.22 * len(groups)
-    return small_multiples(panels, paint, x=x, height=height, limits=None, legend="top")
+    titles = {"trained length": "sums of the trained length", "longer": "longer sums"}
+    panels = {title: place for place, title in titles.items()} if groups else {}
+    x, height = "digits after a replaced one (%)", 0.6 + 0.22 * len(groups)
+    return small_multiples(panels, paint, x=x, columns=2, height=height, limits=None, legend="top")
 
 
 def carry_map(views: Sequence[RunView]) -> Figure | None:
@@ -371,7 +372,7 @@ def ladder(views: Sequence[RunView]) -> Figure | None:
     """Changes to a recipe by lengths, in the worst seed: accuracy on random sums and on the hardest set."""
     random = pl.col("special") == ""
     panels = {
-        f"{name}: {kind}": (grouped(seeds.views, ingredient), wanted)
+        f"{name}: {kind}": (best_first(grouped(seeds.views, ingredient)), wanted)
         for name, seeds in by_training_set(views).items()
         for kind, wanted in {"random sums": random, "the hardest special set": ~random}.items()
         if not seeds.at_end().filter(wanted).is_empty()
@@ -381,7 +382,7 @@ def ladder(views: Sequence[RunView]) -> Figure | None:
         rows, wanted = shown
         points = {name: spread(seeds.at_end().filter(wanted), "length") for name, seeds in rows.items()}
         lows = {(name, n): own.low for name, by_length in points.items() for n, own in by_length.items()}
-        texts = {place: short_percent(value) for place, value in lows.items()}
+        texts = {place: short_percent(round(value, 1)) for place, value in lows.items()}
         heat_map(axes, lows, list(rows), sorted({n for _, n in lows}), texts=texts)
 
     height, scale = 2.9, "accuracy (%), worst seed"

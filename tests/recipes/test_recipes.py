@@ -49,7 +49,7 @@ PACKED = {
     "abacus-100": (2, 2),
     "long-encodings": (7, 7),
     "multiplication-upward": (1, 1),
-    "prior-ladder": (12, 12),
+    "prior-ladder": (14, 14),
     "prior-lengths": (1, 1),
     "coupling-published": (1, 1),
     "coupling-differences": (5, 5),

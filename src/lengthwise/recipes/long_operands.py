@@ -167,6 +167,8 @@ def upward_rows(setting: Setting) -> Rows:
 LADDER: dict[str, dict[str, Any]] = {
     "recipe": {},
     "attention-frozen": {"model": {"frozen_attention": True}},
+    "attention-frozen-on-wrong-columns": {"model": {"frozen_attention": True, "head_start": "far"}},
+    "attention-frozen-anywhere": {"model": {"frozen_attention": True, "head_start": "random"}},
     "started-on-wrong-columns": {"model": {"head_start": "far"}},
     "started-anywhere": {"model": {"head_start": "random"}},
     "without-clipping": {"model": {"attention_clip": 0.0}},
@@ -197,7 +199,7 @@ def ladder_rows(setting: Setting) -> Rows:
 
 
 def lengths_rows(setting: Setting) -> Rows:
-    """The recipe itself, at fifty lengths."""
+    """The recipe itself, at fifty-two lengths."""
     return {"prior-lengths": _on_all_sets(setting, setting.pick(FIFTY, LAPTOP_LADDER_LENGTHS))}
 
 

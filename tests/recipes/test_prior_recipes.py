@@ -47,7 +47,7 @@ def test_a_rung_of_the_ladder_differs_from_the_recipe_in_one_thing():
     assert [*rows] == [f"prior-{name}" for name in LADDER]
     start = rows["prior-recipe"].model_dump(mode="json")
     changed = {name: [*differences(start, config.model_dump(mode="json"))] for name, config in rows.items()}
-    # To take packing away is to take the length of its rows away too; the controls freeze heads that start elsewhere.
+    # To take packing away takes the length of its rows away too; the controls freeze heads that start elsewhere.
     two = ("prior-without-packing", "prior-attention-frozen-on-wrong-columns", "prior-attention-frozen-anywhere")
     expected = {"prior-recipe": 0, **dict.fromkeys(two, 2)}
     assert {name: len(found) for name, found in changed.items()} == {name: expected.get(name, 1) for name in rows}

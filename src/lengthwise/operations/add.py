@@ -3,8 +3,8 @@
 from typing import Any, final
 
 from lengthwise.arithmetic import Operation, Task
+from lengthwise.theory import Matrix, OperationTheory, modulus_divides
 from lengthwise.theory.accuracy import modular_dependence, sum_dependence
-from lengthwise.theory.operations import Matrix, OperationTheory, modulus_divides
 from lengthwise.theory.residues import count_cancelling, cut, len_big, open_modulus
 
 

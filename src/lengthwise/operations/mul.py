@@ -3,8 +3,8 @@
 from typing import Any, final
 
 from lengthwise.arithmetic import Operation, Task
+from lengthwise.theory import Matrix, OperationTheory
 from lengthwise.theory.accuracy import modular_dependence, product_dependence
-from lengthwise.theory.operations import Matrix, OperationTheory
 from lengthwise.theory.residues import count_agreeing, count_vanishing, cut, len_big, open_modulus
 
 

@@ -23,7 +23,7 @@ from math import gcd
 from typing import Any, final
 
 from lengthwise.arithmetic import Operation, Task
-from lengthwise.theory.operations import OperationTheory, modulus_divides
+from lengthwise.theory import OperationTheory, modulus_divides
 from lengthwise.theory.residues import count_difference, count_differences, cut, len_big, open_modulus
 
 ARRAY_STEPS = 20_000

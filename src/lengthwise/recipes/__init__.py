@@ -18,6 +18,7 @@ from importlib.resources import files
 from pkgutil import resolve_name
 from typing import Any, TypeVar
 
+from lengthwise import theory
 from lengthwise.arithmetic import Domain
 from lengthwise.errors import InputError, unknown
 from lengthwise.recipes.configure import PRESETS, Rows, fast, muon
@@ -27,7 +28,6 @@ from lengthwise.records.schema import TRUTH, Record
 from lengthwise.records.verdicts import FAILS, HOLDS, UNDECIDED, Measured, combined, judge, measured
 from lengthwise.records.view import RunView
 from lengthwise.runs.config import RunConfig
-from lengthwise.theory import operations
 from lengthwise.theory.predict import find_rule
 
 T = TypeVar("T")
@@ -303,7 +303,7 @@ def residues_as_predicted(run: RunView, operation: str, divides: bool) -> Words:
 
 def modulus_divides(run: RunView) -> bool:
     """Whether the modulus divides base^n, where n is the longest trained length."""
-    return operations.modulus_divides(run.task, run.train.length)
+    return theory.modulus_divides(run.task, run.train.length)
 
 
 THEORY = "theory"

@@ -16,9 +16,9 @@ from functools import cache, wraps
 from importlib.resources import files
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
+from lengthwise.theory import modulus_divides
 from lengthwise.theory import predict as theory
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.operations import modulus_divides
 from lengthwise.theory.predict import Prediction, Predictions
 from lengthwise.theory.rules import Case, find_rule
 

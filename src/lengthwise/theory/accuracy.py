@@ -34,9 +34,9 @@ import numpy.typing as npt
 
 from lengthwise.arithmetic import Domain, Part, Task
 from lengthwise.errors import InputError
+from lengthwise.theory import Matrix, theory_of
 from lengthwise.theory.columns import count_shorter
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.operations import Matrix, theory_of
 from lengthwise.theory.residues import Integers, Residues, len_big
 
 MOST_RESIDUES = 20_000

@@ -36,8 +36,8 @@ from typing import Any
 from lengthwise.arithmetic import Domain, Part, Task
 from lengthwise.arithmetic.domain import by_carry, free_columns
 from lengthwise.errors import InputError
+from lengthwise.theory import theory_of
 from lengthwise.theory.hypotheses import Hypothesis
-from lengthwise.theory.operations import theory_of
 from lengthwise.theory.residues import len_big
 
 

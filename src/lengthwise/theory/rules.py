@@ -15,9 +15,9 @@ from fractions import Fraction
 from typing import Self
 
 from lengthwise.arithmetic import Domain, Task
+from lengthwise.theory import OperationTheory, theory_of
 from lengthwise.theory.encodings import ABSOLUTE, RELATIVE, encoding_facts, layout_facts
 from lengthwise.theory.hypotheses import LOCAL, TRUTH, Hypothesis
-from lengthwise.theory.operations import OperationTheory, theory_of
 from lengthwise.theory.residues import open_modulus
 
 

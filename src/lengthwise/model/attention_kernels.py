@@ -1,4 +1,4 @@
-"""The GPU programs of short_attention.py, in Triton. Imported only where a GPU is.
+"""The GPU programs of short attention (attention.py), in Triton. Imported only where Triton is.
 
 A program handles one head of one example. Its tokens are a block of BIG and, where these are not all, a rest of
 up to REST more: whatever it needs is read once, and nothing is worked out twice. Names in capitals are known

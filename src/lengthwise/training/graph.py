@@ -23,8 +23,9 @@ from torch.nn import functional
 
 from lengthwise.model.attention import HAS_TRITON, MOST_TOKENS, SHORT_WIDTHS
 from lengthwise.model.gpt import GPT
-from lengthwise.model.positions.encoding import AddedEncoding
 from lengthwise.model.positions.learned import TableEncoding
+from lengthwise.model.positions.none import NoPositions
+from lengthwise.model.positions.sinusoidal import Sinusoidal
 from lengthwise.training.data import TrainingData
 from lengthwise.training.optimizer import Optimizer
 from lengthwise.training.trainer import Dropout, Factors, Steps, answer_losses
@@ -47,12 +48,13 @@ _compiled: dict[str, GPT] = {}
 
 
 def suits(model: GPT, row_tokens: int) -> bool:
-    """Whether its steps are written by hand: a plain GPT, whose encoding is only added, on short rows."""
+    """Whether its steps are written by hand: a plain GPT, to which the encoding adds rows of a table, on short
+    rows of tokens. What another package adds may depend on more."""
     config, encoding = model.config, getattr(model.encoding, "inner", model.encoding)
     special = config.place_attention or config.position_waves or config.normalized_attention
     plain = config.block == "gpt" and config.loops == 1 and not (special or config.log_length_scale or config.bias)
     fits = row_tokens - 1 <= MOST_TOKENS and config.width // config.heads in SHORT_WIDTHS
-    return HAS_TRITON and plain and fits and isinstance(encoding, AddedEncoding | TableEncoding)
+    return HAS_TRITON and plain and fits and isinstance(encoding, TableEncoding | NoPositions | Sinusoidal)
 
 
 class CapturedSteps(Steps):

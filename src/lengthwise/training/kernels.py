@@ -1,8 +1,8 @@
 """The GPU programs of a fused training step, in Triton: everything in it but matrix products and attention.
 Imported only where Triton is.
 
-What is dropped is a hash, as in model/layers.py. Sums over many rows are written as partial sums, one per program,
-so that a step gives the same bits each time. Names in capitals are known when a program is compiled.
+Sums over many rows are written as partial sums, one per program, so that a step gives the same bits each time.
+Names in capitals are known when a program is compiled.
 
 Shapes: M members, B problems, T tokens of a problem, Q the last of them, R rows of a member (B T or B Q), C width,
 V vocabulary, L layers, N parameters of a member, W steps of a window, P programs of a member.
@@ -16,6 +16,8 @@ from typing import Any
 import torch
 import triton
 import triton.language as tl
+
+from lengthwise.model.attention_kernels import kept
 
 log = logging.getLogger(__name__)
 
@@ -64,17 +66,6 @@ class Launches:
 
 
 @triton.jit
-def _kept(seed, rate, index):
-    """What the values of these indices are multiplied by: zero if dropped."""
-    x = index.to(tl.uint32) ^ seed.to(tl.uint32)
-    x = (x ^ (x >> 16)) * 0x7FEB352D
-    x = (x ^ (x >> 15)) * 0x846CA68B
-    x = x ^ (x >> 16)
-    stays = (x >> 8).to(tl.int32) >= (rate * 16777216.0).to(tl.int32)
-    return tl.where(stays, 1 / (1 - rate), 0.0)
-
-
-@triton.jit
 def _standard(x, inside, WIDTH: tl.constexpr):
     """Rows of mean 0 and variance 1, and what they were divided by, inverted."""
     mean = tl.sum(x, 1) / WIDTH
@@ -104,7 +95,7 @@ def add_norm(
     value = tl.load(base + source[:, None] * WIDTH + column, mask=inside, other=0.0).to(tl.float32)
     added = tl.load(branch + start + place, mask=inside, other=0.0).to(tl.float32)
     if DROPS:
-        added *= _kept(tl.load(seeds + member), tl.load(rates + member), place)
+        added *= kept(tl.load(seeds + member), tl.load(rates + member), place)
     value += added
     tl.store(out + start + place, value, mask=inside)
     scale = tl.load(weight + member * weight_stride + column, mask=column < WIDTH, other=0.0)
@@ -136,7 +127,7 @@ def embed_norm(
         of_member = table + member * table_stride
         value += tl.load(of_member + position[:, None] * WIDTH + column, mask=inside, other=0.0)
     if DROPS:
-        value *= _kept(tl.load(seeds + member), tl.load(rates + member), place)
+        value *= kept(tl.load(seeds + member), tl.load(rates + member), place)
     tl.store(out + start + place, value, mask=inside)
     scale = tl.load(weight + member * weight_stride + column, mask=column < WIDTH, other=0.0)
     tl.store(normalized + start + place, _standard(value, inside, WIDTH)[0] * scale, mask=inside)
@@ -251,7 +242,7 @@ def norm_backward(
         if STREAM:
             tl.store(to_x + start + place, gradient, mask=inside)
         if DROPS:
-            gradient *= _kept(seed, rate, place)
+            gradient *= kept(seed, rate, place)
         tl.store(to_branch + start + place, gradient, mask=inside)
     target = to_weight + member * sums_stride + program * WIDTH + tl.arange(0, BLOCK)
     tl.store(target, tl.sum(sums, 0), mask=tl.arange(0, BLOCK) < WIDTH)

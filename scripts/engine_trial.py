@@ -1,6 +1,6 @@
-"""Compares trials/fused with today's training steps on a GPU: equality, set-up and speed.
+"""Compares the fused training steps of a plain GPT with the compiled ones on a GPU: equality, set-up and speed.
 
-    python scripts/engine_trial.py --out FOLDER            about six minutes on an H200
+    python scripts/engine_trial.py --out FOLDER            about four minutes on an H200
     python scripts/engine_trial.py --out FOLDER --smoke    the same paths on a CPU, tiny
 
 Every part prints as it goes and adds to FOLDER/results.json; one that fails leaves its error there, and the others
@@ -22,27 +22,26 @@ from typing import Any
 
 STARTED = time.time()
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 SMOKE = "--smoke" in sys.argv
 if SMOKE:
-    import trials.fused.interpreted  # noqa: F401
+    import interpreted  # noqa: F401
 
 import torch
 
 from lengthwise.recipes.configure import fast, paper
 from lengthwise.runs import costs
-from lengthwise.runs.build import build, tokens_per_step, training_steps
+from lengthwise.runs.build import build, training_steps
 from lengthwise.runs.config import RunConfig
-from lengthwise.runs.machine import wait_for
+from lengthwise.training import graph
 from lengthwise.training.optimizer import learning_rate_factor
 from lengthwise.training.trainer import Steps
-from trials.fused.steps import fused_steps
 
 IMPORTED = time.time()
 DEVICE = torch.device("cpu" if SMOKE else "cuda")
 SECONDS, PATIENCE = (0.0, 900) if SMOKE else (1.5, 180)
-TESTS = "tests/trials"
 
+TESTS = "tests/training/test_fused.py"
 ADAMW = {"training": {"optimizer": "adamw"}}
 BASES = {
     "paper": paper("add").changed(test="D1..9"),
@@ -53,54 +52,23 @@ BASES = {
     "45-adamw": fast("add").changed(test="D1..9", data={"operand_width": 13}, **ADAMW),
 }
 """66 tokens at batch 64; 26 and 45 tokens at batch 512, with Muon unless they say otherwise."""
-KINDS: dict[str, dict[str, Any]] = {
-    "fused": {},
-    "overlap": {"overlap": True},
-    "parts": {"parts": 2},
-    "parts+overlap": {"parts": 2, "overlap": True},
-    "residual16": {"residual": torch.bfloat16},
-    "registers168": {"attention": {"maxnreg": 168}},
-    "warps4": {"attention": {"num_warps": 4}},
-    "warps8": {"attention": {"num_warps": 8}},
-}
-"""Choices of FusedSteps; `today` are the steps of lengthwise as it is."""
 Point = tuple[str, str, int]
 COLD: list[Point] = [("fused", "paper", 8)]
 FUSED: list[Point] = [("fused", name, members) for name in BASES for members in (8, 1)]
-VARIANTS: list[Point] = [
-    *((kind, "paper", 8) for kind in KINDS if kind not in ("fused", "warps4")),
-    *((kind, "26", 8) for kind in ("overlap", "parts", "warps4")),
-    *((kind, "45", 8) for kind in ("parts", "warps4")),
-    ("overlap", "paper", 1),
-    ("overlap", "26", 1),
-]
-TODAY: list[Point] = [("today", "paper", 8), ("today", "26", 8), ("today", "paper", 1)]
+COMPILED: list[Point] = [("compiled", "paper", 8), ("compiled", "26", 8), ("compiled", "paper", 1)]
 if SMOKE:
-    FUSED, VARIANTS, TODAY = [*COLD, ("fused", "26", 1)], [("parts", "26", 2)], TODAY[:1]
+    graph.WINDOW = 1
+    FUSED, COMPILED = [*COLD, ("fused", "26", 1)], [("plain", "paper", 1)]
 
 
-def config_of(name: str) -> RunConfig:
-    if not SMOKE:
-        return BASES[name]
-    tiny = {"layers": 1, "heads": 2, "width": 32}
-    changes: dict[str, Any] = {
-        "base": 3,
-        "train": "D2",
-        "test": "D1..3",
-        "data": {"operand_width": 3, "samples": None},
-    }
-    return BASES[name].changed(task="add", model=tiny, training={"batch": 2}, **changes)
-
-
-def stack_of(name: str, members: int) -> Any:
-    config = config_of(name)
-    return build([config.changed(seed=config.seed + k) for k in range(members)], DEVICE)
-
-
-def steps_of(kind: str, stack: Any) -> Steps:
-    if kind == "today":
-        return training_steps(stack)
-    return fused_steps(stack, **KINDS[kind], **({"window": 1} if SMOKE else {}))
+def configs_of(name: str, members: int) -> list[RunConfig]:
+    config = BASES[name]
+    if SMOKE:
+        tiny = {"layers": 1, "heads": 2, "width": 32}
+        domains: dict[str, Any] = {"base": 3, "train": "D2", "test": "D1..3"}
+        data = {"operand_width": 3, "samples": None}
+        config = config.changed(task="add", model=tiny, training={"batch": 2}, data=data, **domains)
+    return [config.changed(seed=config.seed + k) for k in range(members)]
 
 
 # --- parts --------------------------------------------------------------------------------------------------
@@ -128,10 +96,9 @@ def curve_of(name: str, first: int = 40, each: int = 20, count: int = 500) -> di
         first, each, count = 2, 1, 3
     found: dict[str, list[list[float]]] = {}
     for kind in ("plain", "fused"):
-        stack = stack_of(name, 2)
-        steps = training_steps(stack, plain=True) if kind == "plain" else steps_of("fused", stack)
+        steps = training_steps(build(configs_of(name, 2), DEVICE), kind)
         ends = [*range(1, first + 1), *range(first + each, count + 1, each)]
-        found[kind] = [taken(steps, start, end, stack) for start, end in zip([0, *ends], ends, strict=False)]
+        found[kind] = [taken(steps, start, end) for start, end in zip([0, *ends], ends, strict=False)]
     plain, fused = (torch.tensor(found[kind]) for kind in ("plain", "fused"))
     off = (fused / plain - 1).abs()
     return {
@@ -141,33 +108,21 @@ def curve_of(name: str, first: int = 40, each: int = 20, count: int = 500) -> di
     }
 
 
-def taken(steps: Steps, start: int, end: int, stack: Any) -> list[float]:
+def taken(steps: Steps, start: int, end: int) -> list[float]:
     """The mean losses of these steps."""
-    training = stack.config.training
     steps.losses.clear()
     for at in range(start, end, steps.most):
         now = range(at, min(end, at + steps.most))
-        steps.take(at, [learning_rate_factor(training, step, 0.0) for step in now])
+        steps.take(at, [learning_rate_factor(steps.optimizer.config, step, 0.0) for step in now])
     return (steps.losses.sums / steps.losses.counts).tolist()
 
 
 def profile() -> dict[str, Any]:
     """Kernels of a fused step of 8: microseconds and calls per step."""
-    from torch.profiler import ProfilerActivity  # noqa: PLC0415 (slow to import)
-    from torch.profiler import profile as profiled  # noqa: PLC0415
-
     found: dict[str, Any] = {}
-    for name in ("paper",) if SMOKE else ("paper", "26"):
-        steps = steps_of("fused", stack_of(name, 1 if SMOKE else 8))
-        take = costs._window_taker(steps)
-        take()
-        with profiled(activities=[ProfilerActivity.CPU if SMOKE else ProfilerActivity.CUDA]) as seen:
-            take()
-            wait_for(DEVICE)
-        field = "self_cpu_time_total" if SMOKE else "self_device_time_total"
-        rows = [(e.key, getattr(e, field) / steps.most, e.count / steps.most) for e in seen.key_averages()]
-        found[name] = sorted(rows, key=lambda row: -row[1])[:45]
-        print(f"{name}: {sum(row[1] for row in rows):.0f} us per step")
+    for name in () if SMOKE else ("paper", "26"):
+        found[name] = costs.profile_steps(configs_of(name, 8), DEVICE)[:45]
+        print(f"{name}: {sum(row[1] for row in found[name]):.0f} us per step")
         for key, micros, calls in found[name][:30]:
             print(f"  {micros:9.1f} us {calls:6.1f} calls  {key[:90]}")
     return found
@@ -211,24 +166,13 @@ def work(points: list[Point], since: float) -> None:
 
 
 def one_point(kind: str, name: str, members: int) -> dict[str, Any]:
-    phases, start = {}, time.perf_counter()
-    torch.zeros(1, device=DEVICE)
-    phases["device"] = time.perf_counter() - start
-    stack = stack_of(name, members)
-    phases["build"] = time.perf_counter() - start - phases["device"]
-    steps = steps_of(kind, stack)
-    take = costs._window_taker(steps)
-    take()
-    wait_for(DEVICE)
-    setup = time.perf_counter() - start
-    rate = steps.most / costs._seconds_each(take, DEVICE, SECONDS)
-    batch = stack.config.training.batch
-    tokens = tokens_per_step(stack)
+    steps, phases = costs.set_up(configs_of(name, members), DEVICE, kind)
+    rate = steps.most / costs._seconds_each(costs._window_taker(steps), DEVICE, SECONDS)
     return {
         "kind": kind, "setting": name, "members": members, "steps_per_second": rate,
-        "model_steps_per_second": rate * members, "tokens_per_second": rate * members * tokens,
-        "operations": costs.step_operations(stack, batch), "setup_seconds": setup,
-        "phases": {**phases, **getattr(steps, "seconds", {})},
+        "model_steps_per_second": rate * members,
+        "tokens_per_second": rate * members * steps.batch * steps.data.length,
+        "operations": costs.step_operations(steps), "setup_seconds": sum(phases.values()), "phases": phases,
     }  # fmt: skip
 
 
@@ -255,8 +199,7 @@ def main() -> None:
         "tests": tests,
         "curves": curves,
         "profile": profile,
-        "variants": lambda: measured(VARIANTS, ceilings),
-        "today": lambda: measured(TODAY, ceilings),
+        "compiled": lambda: measured(COMPILED, ceilings),
     }
     use_new_caches()
     for name in options.only.split(",") if options.only else parts:
@@ -283,7 +226,7 @@ def table(results: dict[str, Any]) -> None:
     """What came out, last, where it is read first."""
     print(json.dumps(results.get("curves"))[:1500])
     print("tests:", str(results.get("tests"))[-600:])
-    for part in ("cold", "fused", "variants", "today"):
+    for part in ("cold", "fused", "compiled"):
         for row in list(results.get(part, [])):
             print(words(row) if isinstance(row, dict) else row)
 
@@ -293,7 +236,7 @@ def words(row: dict[str, Any]) -> str:
         return str(row)
     phases = ", ".join(f"{phase} {seconds:.1f}" for phase, seconds in row["phases"].items())
     return (
-        f"{row['kind']:13} {row['setting']:10} x{row['members']} {row['model_steps_per_second']:7.1f} "
+        f"{row['kind']:8} {row['setting']:10} x{row['members']} {row['model_steps_per_second']:7.1f} "
         f"model-steps/s {row['tokens_per_second'] / 1e6:6.2f} Mtok/s {100 * row['share_of_ceiling']:5.1f} % "
         f"set-up {row['setup_seconds']:5.1f} s + imports {row['import_seconds']:4.1f} s ({phases})"
     )

@@ -52,7 +52,6 @@ LINES = {
     "docs/thousand.md": "Operands many times longer than trained: what is run, and why it works or fails.",
     "docs/own-numbers.md": "Your own base and modulus: predict, train, read the verdict.",
     "docs/usage.md": "Every verb of the command line, by example.",
-    "trials/fused/README.md": "Training steps that may replace those of today: what is known, what to measure.",
     "src/lengthwise/explorer/page/icon.svg": "The icon of the page.",
     "src/lengthwise/explorer/page/index.html": "The page: its three parts, which the scripts fill.",
     "src/lengthwise/records/evidence.json": "Evidence for each kind of prediction, which `make results` counts.",
@@ -75,7 +74,7 @@ def files() -> list[str]:
     names = [name for name in listed if (ROOT / name).exists()]
     top = [n for n in names if "/" not in n and n not in ("README.md", ".gitignore")]
     docs = [n for n in names if n.startswith("docs/") and n.endswith(".md")]
-    code = [n for n in names if n.startswith(("src/", "scripts/", "trials/")) and _is_source(n)]
+    code = [n for n in names if n.startswith(("src/", "scripts/")) and _is_source(n)]
     return [*sorted(top), *sorted(docs), *sorted(code)]
 
 
@@ -85,7 +84,7 @@ def _is_source(name: str) -> bool:
         return False
     if name.endswith("__init__.py"):
         return len(ast.parse((ROOT / name).read_text()).body) > 1
-    return name.endswith((*SOURCES, "README.md"))
+    return name.endswith(SOURCES)
 
 
 def line(name: str) -> str:

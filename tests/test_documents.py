@@ -58,7 +58,7 @@ def test_python_examples(document):
 MODULES = [
     m.name
     for m in pkgutil.walk_packages(lengthwise.__path__, "lengthwise.")
-    if not m.name.endswith("_kernels") or find_spec("triton")
+    if not m.name.endswith(("kernels", ".fused")) or find_spec("triton")
 ]
 
 

@@ -4,9 +4,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from lengthwise.model.attention import softmax_attention
+from lengthwise.model.attention import short_attention, softmax_attention, suits_short
 from lengthwise.model.layers import Noise
-from lengthwise.model.short_attention import short_attention, suits_short
 
 pytestmark = pytest.mark.gpu
 

@@ -3,6 +3,11 @@
 Traced here without a GPU; tests/training/test_graph.py runs the compiled steps on one.
 """
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 from fakes import tiny_config
@@ -57,6 +62,53 @@ def gradients(config):
 def test_compiled_pieces_have_the_plain_models_numbers(changes):
     for ours, plain in zip(*gradients(tiny_config(**changes)), strict=True):
         torch.testing.assert_close(ours, plain, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        ({"encoding": "learned"}, True),
+        ({"encoding": "randomized:learned"}, True),
+        ({"encoding": "sinusoidal", "training": {"optimizer": "adamw"}}, True),
+        ({"encoding": "rotary"}, False),
+        ({"model": {"bias": True}}, False),
+        ({"model": {"loops": 2}}, False),
+        ({"model": {"heads": 1, "width": 8}}, False),
+        ({"encoding": "coupled", "model": {"position_waves": True}}, False),
+        ({"data": {"packing": "concatenated", "row_tokens": 130}}, False),
+    ],
+    ids=str,
+)
+def test_only_plain_models_on_short_rows_have_steps_written_by_hand(changes, wanted, monkeypatch):
+    monkeypatch.setattr(graph, "HAS_TRITON", True)
+    config = tiny_config(model={"heads": 1, "width": 16}).changed(**changes)
+    stack = build([config], torch.device("cpu"))
+    assert graph.suits(stack.model, training_data(stack, BATCH).length) == wanted
+    monkeypatch.setattr(graph, "HAS_TRITON", False)
+    assert not graph.suits(stack.model, 10)
+
+
+def test_steps_and_evaluations_import_no_compiler():
+    """That takes seconds, which plain and fused steps do not need."""
+    script = (
+        "import sys, torch\n"
+        "from fakes import tiny_config\n"
+        "from lengthwise.runs.build import build, training_steps\n"
+        "from lengthwise.runs.evaluate import Assessment\n"
+        "stack = build([tiny_config(model={'dropout': 0.1})], torch.device('cpu'))\n"
+        "training_steps(stack).take(0, [1.0])\n"
+        "Assessment(stack)([1], detail=True)\n"
+        "print(*{'torch._dynamo', 'torch._inductor', 'sympy'} & {*sys.modules})\n"
+    )
+    path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
+    ran = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": path},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.stdout.split() == []
 
 
 def test_one_block_is_compiled_for_all_but_the_last():

@@ -9,8 +9,12 @@ from lengthwise.runs.build import build, training_steps
 pytestmark = pytest.mark.gpu
 
 
-def losses_of(configs, count, *, plain):
-    steps = training_steps(build(configs, torch.device("cuda")), plain=plain)
+DROPS = {"heads": 2, "width": 32, "dropout": 0.1}
+KINDS = pytest.mark.parametrize("kind", ["compiled", "fused"])
+
+
+def losses_of(configs, count, kind):
+    steps = training_steps(build(configs, torch.device("cuda")), kind)
     found = []
     for number in range(count):
         steps.losses.clear()
@@ -43,40 +47,43 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_captured_steps_equal_plain_ones(case):
+def test_compiled_steps_equal_plain_ones(case):
     config = tiny_config(**CASES[case])
     configs = [config, config.changed(seed=5)]
-    captured, plain = (losses_of(configs, 40, plain=plain) for plain in (False, True))
+    captured, plain = (losses_of(configs, 40, kind) for kind in ("compiled", "plain"))
     torch.testing.assert_close(captured, plain, rtol=0.02, atol=0.01)
 
 
-def test_a_window_is_the_same_as_its_steps_one_by_one():
-    config = tiny_config(model={"dropout": 0.1})
-    one_by_one = losses_of([config], 20, plain=False).sum(0)
-    steps = training_steps(build([config], torch.device("cuda")))
+@KINDS
+def test_a_window_is_the_same_as_its_steps_one_by_one(kind):
+    config = tiny_config(model=DROPS)
+    one_by_one = losses_of([config], 20, kind).sum(0)
+    steps = training_steps(build([config], torch.device("cuda")), kind)
     steps.take(0, [1.0] * 20)
     torch.testing.assert_close(steps.losses.sums, one_by_one, rtol=1e-3, atol=1e-3)
 
 
-def test_warming_up_leaves_no_trace():
-    config = tiny_config()
+@KINDS
+def test_warming_up_leaves_no_trace(kind):
+    config = tiny_config(model=DROPS)
     parts = build([config], torch.device("cuda"))
     before = {name: tensor.clone() for name, tensor in parts.model.state_dict().items()}
-    steps = training_steps(parts)
+    steps = training_steps(parts, kind)
     for name, tensor in parts.model.state_dict().items():
         torch.testing.assert_close(tensor, before[name], rtol=0, atol=0)
     assert all(not tensor.any() for name, tensor in steps.state().items() if name != "alive")
 
 
-def test_a_resumed_run_goes_on_as_if_uninterrupted():
+@KINDS
+def test_a_resumed_run_goes_on_as_if_uninterrupted(kind):
     """The same problems in the same order, and losses equal within rounding."""
-    config = tiny_config(model={"dropout": 0.1})
+    config = tiny_config(model=DROPS)
     device = torch.device("cuda")
-    whole = losses_of([config], 60, plain=False)
-    first = training_steps(build([config], device))
+    whole = losses_of([config], 60, kind)
+    first = training_steps(build([config], device), kind)
     first.take(0, [1.0] * 30)
     parts = build([config], device)
-    second = training_steps(parts)
+    second = training_steps(parts, kind)
     for name, tensor in first.state().items():
         second.state()[name].copy_(tensor)
     for group, own in zip(first.optimizer.groups, second.optimizer.groups, strict=True):

@@ -114,6 +114,9 @@ class Bench(Configured, Verbosity):
             share, setup = f"{100 * rate['share_of_ceiling']:.1f} %", f"{rate['setup_seconds']:.1f}"
             table.add_row(stack_words(rate["members"]), *rates, share, setup)
         console.print(table)
+        for rate in found["training"]:
+            phases = ", ".join(f"{phase} {seconds:.1f}" for phase, seconds in rate["setup_phases"].items())
+            console.print(f"set-up of {stack_words(rate['members'])}, in seconds: {phases}", soft_wrap=True)
         console.print(
             "{parameters:,} parameters, {batch} problems of {tokens} tokens a step, {optimizer}; evaluation "
             "{evaluation_seconds:.2f} s ({evaluation_problems_per_second:,.0f} problems/s), between steps "

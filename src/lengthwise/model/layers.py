@@ -33,8 +33,10 @@ class Initializer:
 
     def normal(self, *shape: int, std: float) -> nn.Parameter:
         """[M, *shape]"""
-        members = [torch.randn(shape, generator=generator) * std for generator in self._generators]
-        return nn.Parameter(torch.stack(members))
+        values = torch.empty(len(self._generators), *shape)
+        for member, generator in zip(values, self._generators, strict=True):
+            member.normal_(generator=generator)
+        return nn.Parameter(values.mul_(std))
 
     def made(self, make: Callable[[torch.Generator], Tensor]) -> Tensor:
         """[M, ...] of what is drawn otherwise, and not trained."""

@@ -192,18 +192,21 @@ def check_memory(configs: Sequence[RunConfig], device: torch.device) -> None:
     refuse_beyond(training_memory(first, parameters, form.row_tokens, len(configs), device), device, len(configs))
 
 
-def training_steps(stack: Stack, *, plain: bool = False) -> Steps:
-    """The fastest training steps for this stack and device; `plain` selects the uncompiled ones."""
+def training_steps(stack: Stack, kind: str | None = None) -> Steps:
+    """The fastest training steps for this stack and device, or those of a kind: plain, compiled, fused."""
     configs, model, batch = stack.configs, stack.model, stack.config.training.batch
     optimizer = Optimizer(model, [config.training for config in configs])
     keys = [derive(config.seed, "dropout") for config in configs]
     dropout = Dropout(keys, [config.model.dropout for config in configs], stack.device)
-    if plain or stack.device.type != "cuda" or isinstance(model, Single):
+    plain = stack.device.type != "cuda" or isinstance(model, Single)
+    if kind == "plain" or (plain and kind is None):
         return PlainSteps(model, training_data(stack, batch), optimizer, batch, dropout)
-    from lengthwise.training.graph import WINDOW, GraphSteps  # noqa: PLC0415 (needs a GPU)
+    from lengthwise.training import graph  # noqa: PLC0415 (needs a GPU)
 
-    log.info("compiling the training step and capturing its graph")
-    return GraphSteps(model, training_data(stack, WINDOW * batch), optimizer, batch, dropout)
+    fused = graph.suits(model, Form(stack.config).row_tokens) if kind is None else kind == "fused"
+    log.info("%s the training step and capturing its graph", "preparing" if fused else "compiling")
+    data = training_data(stack, graph.WINDOW * batch)
+    return (graph.FusedSteps if fused else graph.CompiledSteps)(model, data, optimizer, batch, dropout)
 
 
 def training_data(stack: Stack, rows: int) -> TrainingData:

@@ -17,7 +17,6 @@ from lengthwise.model.gpt import GPT
 from lengthwise.progress import Watch, duration, unwatched
 from lengthwise.runs.build import (
     Form,
-    Stack,
     build,
     check_memory,
     training_data,
@@ -60,7 +59,7 @@ def costs(config: RunConfig, device: str) -> dict[str, Any]:
     with memory_errors_explained(1):
         check_memory([config], choose_device(device))
         stack = build([config], choose_device(device))
-        steps = training_steps(stack, plain=True)
+        steps = training_steps(stack, "plain")
         state = Trainer(steps).state()
         return {
             "parameters": stack.model.parameter_count(),
@@ -136,7 +135,7 @@ def bench(
     watch(0, total)
     ceilings = measure_ceilings(device)
     configs = [config.changed(seed=config.seed + k) for k in range(members)]
-    rates: list[dict[str, float]] = []
+    rates: list[dict[str, Any]] = []
     for size in sizes:
         watch(len(rates) + 1, total)
         rates.append(_training_rate(configs[:size], device, ceilings, seconds))
@@ -198,10 +197,10 @@ def measure_ceilings(device: torch.device) -> dict[str, Any]:
     }
 
 
-def step_operations(stack: Stack, batch: int) -> float:
+def step_operations(steps: Steps) -> float:
     """Floating-point operations of the matrix products of one member's step, forward and backward."""
-    matrices = sum(p.numel() for p in stack.model.parameters() if p.dim() == 3 and p.shape[1] > 1)
-    return 6.0 * matrices / stack.model.members * batch * (stack.layout.length - 1)
+    matrices = sum(p.numel() for p in steps.model.parameters() if p.dim() == 3 and p.shape[1] > 1)
+    return 6.0 * matrices / steps.model.members * steps.batch * (steps.data.length - 1)
 
 
 def profile_steps(
@@ -234,21 +233,35 @@ def _window_taker(steps: Steps) -> Callable[[], object]:
 
 def _training_rate(
     configs: Sequence[RunConfig], device: torch.device, ceilings: Mapping[str, Any], seconds: float
-) -> dict[str, float]:
-    """The speed of training. The set-up, once per run, is building, compiling and capturing."""
-    start = time.perf_counter()
-    stack = build(configs, device)
-    steps = training_steps(stack)
-    take = _window_taker(steps)
-    take()
-    wait_for(device)
-    setup = time.perf_counter() - start
-    rate = steps.most / _seconds_each(take, device, seconds)
-    floor = step_operations(stack, configs[0].training.batch) / ceilings["products_per_second"]
+) -> dict[str, Any]:
+    """The speed of training, and the seconds of set-up, once per run."""
+    steps, phases = set_up(configs, device)
+    rate = steps.most / _seconds_each(_window_taker(steps), device, seconds)
     return {
         "members": len(configs),
         "steps_per_second": rate,
         "model_steps_per_second": rate * len(configs),
-        "share_of_ceiling": rate * len(configs) * floor,
-        "setup_seconds": setup,
+        "share_of_ceiling": rate * len(configs) * step_operations(steps) / ceilings["products_per_second"],
+        "setup_seconds": sum(phases.values()),
+        "setup_phases": phases,
     }
+
+
+def set_up(
+    configs: Sequence[RunConfig], device: torch.device, kind: str | None = None
+) -> tuple[Steps, dict[str, float]]:
+    """Training steps of which the first window is done, and the seconds of each part of it."""
+    times = [time.perf_counter()]
+    torch.zeros(1, device=device)
+    times.append(time.perf_counter())
+    stack = build(configs, device)
+    times.append(time.perf_counter())
+    steps = training_steps(stack, kind)
+    times.append(time.perf_counter())
+    _window_taker(steps)()
+    wait_for(device)
+    times.append(time.perf_counter())
+    start, model, rest, window = (after - before for before, after in itertools.pairwise(times))
+    rest -= sum(steps.seconds.values())
+    phases = {"device": start, "model": model, "data and optimizer": rest, **steps.seconds, "first window": window}
+    return steps, phases

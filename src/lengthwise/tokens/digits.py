@@ -256,7 +256,7 @@ def _columns_direct(a: Tensor, b: Tensor) -> Tensor:
     n, m = a.shape[-1], b.shape[-1]
     if n < m:
         return _columns_direct(b, a)
-    shape = torch.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    shape = torch.broadcast_tensors(a[..., 0], b[..., 0])[0].shape
     columns = torch.zeros(*shape, n + m, dtype=torch.int32, device=a.device)
     wide_a, wide_b = a.to(torch.int32), b.to(torch.int32)
     for j in range(m):

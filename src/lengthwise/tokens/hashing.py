@@ -59,8 +59,9 @@ class Draws:
     """The random numbers of some problems, with one key, or with the keys [M, 1] of members."""
 
     def __init__(self, key: int | Tensor, indices: Tensor) -> None:
-        of_members = torch.broadcast_shapes(indices.shape, () if isinstance(key, int) else key.shape)
-        self.key, self.counters = key, (indices * DRAWS_PER_PROBLEM).expand(of_members)
+        self.key, self.counters = key, indices * DRAWS_PER_PROBLEM
+        if not isinstance(key, int):
+            self.counters = torch.broadcast_tensors(self.counters, key)[0]
 
     def __call__(self, number: int | Tensor) -> Tensor:
         """Draw `number` of each problem: int64 [...] in 0 .. 2^48-1."""

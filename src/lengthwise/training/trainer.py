@@ -1,6 +1,6 @@
 """The training loop of a stack: steps, and between them evaluations and checkpoints.
 
-Steps are taken here in the plain way, for any device; training/graph.py has the fast one for GPUs.
+Steps are taken here in the plain way, for any device; training/graph.py has the fast ones for GPUs.
 
 A step is a function of its number and the state: the batch comes from the members' streams, what is dropped
 from a hash of the step, the learning rate from the schedule. So a run that is killed and resumed ends in
@@ -80,6 +80,8 @@ class Steps(ABC):
         self.model, self.data, self.optimizer = model, data, optimizer
         self.batch, self.dropout = batch, dropout
         self.losses = Losses(model.members, model.device)
+        self.seconds: dict[str, float] = {}
+        """What set-up took, by phase, where it takes long."""
 
     @abstractmethod
     def take(self, first: int, factors: Factors) -> None:

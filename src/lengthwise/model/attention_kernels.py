@@ -1,4 +1,4 @@
-"""The GPU programs of short_attention.py, in Triton. Imported only where a GPU is.
+"""The GPU programs of short attention (attention.py), in Triton. Imported only where Triton is.
 
 A program handles one head of one example. Its tokens are a block of BIG and, where these are not all, a rest of
 up to REST more: whatever it needs is read once, and nothing is worked out twice. Names in capitals are known
@@ -22,19 +22,21 @@ def _noise(seeds, rates, example, BATCH: tl.constexpr):
 
 
 @triton.jit
+def kept(seed, rate, index):
+    """What the values of these indices are multiplied by: zero if dropped. A hash, as in layers.py."""
+    x = index.to(tl.uint32) ^ seed.to(tl.uint32)
+    x = (x ^ (x >> 16)) * 0x7FEB352D
+    x = (x ^ (x >> 15)) * 0x846CA68B
+    x = x ^ (x >> 16)
+    stays = (x >> 8).to(tl.int32) >= (rate * 16777216.0).to(tl.int32)
+    return tl.where(stays, 1 / (1 - rate), 0.0)
+
+
+@triton.jit
 def _kept(seed, rate, head, asking, key, queries, tokens, BATCH: tl.constexpr):
     """What each weight is multiplied by: zero if dropped. `head` is the number of its member's head."""
     pair = (head * queries + asking[:, None]) * tokens + key[None, :]
-    if BATCH == 0:
-        factor = tl.full(pair.shape, 1.0, tl.float32)
-    else:
-        x = pair.to(tl.uint32) ^ seed.to(tl.uint32)
-        x = (x ^ (x >> 16)) * 0x7FEB352D
-        x = (x ^ (x >> 15)) * 0x846CA68B
-        x = x ^ (x >> 16)
-        stays = (x >> 8).to(tl.int32) >= (rate * 16777216.0).to(tl.int32)
-        factor = tl.where(stays, 1 / (1 - rate), 0.0)
-    return factor
+    return tl.full(pair.shape, 1.0, tl.float32) if BATCH == 0 else kept(seed, rate, pair)
 
 
 @triton.jit

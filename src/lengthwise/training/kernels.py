@@ -1,25 +1,68 @@
 """The GPU programs of a fused training step, in Triton: everything in it but matrix products and attention.
+Imported only where Triton is.
 
-What is dropped is a hash, as in model/layers.py. Sums over many rows are written as partial sums, one per program,
-so that a step gives the same bits each time. Names in capitals are known when a program is compiled.
+Sums over many rows are written as partial sums, one per program, so that a step gives the same bits each time.
+Names in capitals are known when a program is compiled.
 
 Shapes: M members, B problems, T tokens of a problem, Q the last of them, R rows of a member (B T or B Q), C width,
 V vocabulary, L layers, N parameters of a member, W steps of a window, P programs of a member.
 """
 
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import torch
 import triton
 import triton.language as tl
 
+from lengthwise.model.attention_kernels import kept
 
-@triton.jit
-def _kept(seed, rate, index):
-    """What the values of these indices are multiplied by: zero if dropped."""
-    x = index.to(tl.uint32) ^ seed.to(tl.uint32)
-    x = (x ^ (x >> 16)) * 0x7FEB352D
-    x = (x ^ (x >> 15)) * 0x846CA68B
-    x = x ^ (x >> 16)
-    stays = (x >> 8).to(tl.int32) >= (rate * 16777216.0).to(tl.int32)
-    return tl.where(stays, 1 / (1 - rate), 0.0)
+log = logging.getLogger(__name__)
+
+
+class Launches:
+    """Launches kernels; or has all those of a step compiled first, side by side: one after another, each at its
+    first launch, they take most of a first set-up."""
+
+    def __init__(self) -> None:
+        self.compiling: list[Any] | None = None
+
+    def __call__(self, kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any) -> None:
+        if self.compiling is None:
+            kernel[grid](*arguments, **constants)
+        else:
+            self.compiling.append(kernel.warmup(*arguments, grid=grid, **constants))
+
+    def prepare(self, work: Callable[[], object]) -> None:
+        """Compile what `work` launches. Nothing depends on it: what is not ready, the first launch compiles."""
+        try:
+            compiled, device = self.compiled(work), torch.cuda.current_device()
+            with ThreadPoolExecutor(initializer=torch.cuda.set_device, initargs=(device,)) as pool:
+                # This loads a kernel, and builds a program in C that launches it.
+                list(pool.map(lambda kernel: kernel.run, compiled))
+        except Exception:
+            log.info("kernels are compiled one by one", exc_info=True)
+
+    def compiled(self, work: Callable[[], object]) -> list[Any]:
+        """The kernels that `work` launches, compiled and not launched; what else it does, it does twice, with any
+        numbers."""
+        with ThreadPoolExecutor() as pool, triton.AsyncCompileMode(pool, ignore_errors=True):
+            self._met(work)
+        # What a thread failed to compile is compiled now: Python's parser may fail where several threads use it.
+        return [*{id(kernel): kernel for kernel in self._met(work)}.values()]
+
+    def _met(self, work: Callable[[], object]) -> list[Any]:
+        self.compiling = met = list[Any]()
+        try:
+            work()
+        finally:
+            self.compiling = None
+        return met
+
+
+# --- what several share -------------------------------------------------------------------------------------
 
 
 @triton.jit
@@ -52,7 +95,7 @@ def add_norm(
     value = tl.load(base + source[:, None] * WIDTH + column, mask=inside, other=0.0).to(tl.float32)
     added = tl.load(branch + start + place, mask=inside, other=0.0).to(tl.float32)
     if DROPS:
-        added *= _kept(tl.load(seeds + member), tl.load(rates + member), place)
+        added *= kept(tl.load(seeds + member), tl.load(rates + member), place)
     value += added
     tl.store(out + start + place, value, mask=inside)
     scale = tl.load(weight + member * weight_stride + column, mask=column < WIDTH, other=0.0)
@@ -84,7 +127,7 @@ def embed_norm(
         of_member = table + member * table_stride
         value += tl.load(of_member + position[:, None] * WIDTH + column, mask=inside, other=0.0)
     if DROPS:
-        value *= _kept(tl.load(seeds + member), tl.load(rates + member), place)
+        value *= kept(tl.load(seeds + member), tl.load(rates + member), place)
     tl.store(out + start + place, value, mask=inside)
     scale = tl.load(weight + member * weight_stride + column, mask=column < WIDTH, other=0.0)
     tl.store(normalized + start + place, _standard(value, inside, WIDTH)[0] * scale, mask=inside)
@@ -162,19 +205,32 @@ def norm_backward(
     STREAM: tl.constexpr,
 ):  # fmt: skip
     """Of add_norm or embed_norm, whose output was `x` [M, B, T, C]: from the gradients of `normalized` and, if
-    RESIDUAL, of the last Q tokens of `out`, those of x (if STREAM), of the branch, and of the scale: [M, P, C]."""
+    RESIDUAL, of the last Q tokens of `out`, those of x (if STREAM), of the branch, and of the scale: [M, P, C].
+
+    A warp has a whole row, so that its four sums over it wait for no other warp.
+    """
     program, member = tl.program_id(0), tl.program_id(1)
-    column = tl.arange(0, BLOCK)[None, :]
+    # Four values at a time of float32 and of bfloat16 alike: else one of them is passed from lane to lane.
+    column = tl.max_contiguous(tl.arange(0, BLOCK), 4)[None, :]
     start = member.to(tl.int64) * rows * WIDTH
     later = member.to(tl.int64) * (rows // tokens) * queries * WIDTH
     scale = tl.load(weight + member * weight_stride + column, mask=column < WIDTH, other=0.0)
     sums = tl.zeros([ROWS, BLOCK], tl.float32)
+    if DROPS:
+        seed, rate = tl.load(seeds + member), tl.load(rates + member)
     for first in range(program * ROWS, rows, programs * ROWS):
         row = first + tl.arange(0, ROWS)
         inside = (row < rows)[:, None] & (column < WIDTH)
         place = row[:, None] * WIDTH + column
         value = tl.load(x + start + place, mask=inside, other=0.0).to(tl.float32)
         above = tl.load(of_normalized + start + place, mask=inside, other=0.0).to(tl.float32)
+        if RESIDUAL:
+            source, asks = row, row < rows
+            if queries < tokens:  # divisions take as long as everything else in a row
+                asking = row % tokens - tokens + queries
+                source, asks = (row // tokens) * queries + asking, asks & (asking >= 0)
+            at = of_out + later + source[:, None] * WIDTH + column
+            passed = tl.load(at, mask=asks[:, None] & (column < WIDTH), other=0.0).to(tl.float32)
         standard, inverse = _standard(value, inside, WIDTH)
         sums += above * standard
         above *= scale
@@ -182,15 +238,11 @@ def norm_backward(
         mean = tl.sum(above, 1) / WIDTH
         gradient = (above - mean[:, None] - standard * along[:, None]) * inverse[:, None]
         if RESIDUAL:
-            asking = row % tokens - tokens + queries
-            source = (row // tokens) * queries + asking
-            asks = inside & (asking >= 0)[:, None]
-            at = of_out + later + source[:, None] * WIDTH + column
-            gradient += tl.load(at, mask=asks, other=0.0).to(tl.float32)
+            gradient += passed
         if STREAM:
             tl.store(to_x + start + place, gradient, mask=inside)
         if DROPS:
-            gradient *= _kept(tl.load(seeds + member), tl.load(rates + member), place)
+            gradient *= kept(seed, rate, place)
         tl.store(to_branch + start + place, gradient, mask=inside)
     target = to_weight + member * sums_stride + program * WIDTH + tl.arange(0, BLOCK)
     tl.store(target, tl.sum(sums, 0), mask=tl.arange(0, BLOCK) < WIDTH)

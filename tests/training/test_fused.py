@@ -18,15 +18,12 @@ from lengthwise.training.trainer import answer_losses
 
 if find_spec("triton") is None:
     pytest.skip("needs triton, which `make test-slow` installs", allow_module_level=True)
-pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
 if not torch.cuda.is_available():
-    import trials.fused.interpreted
-import trials.fused.network
-import trials.fused.update
-from trials.fused.steps import fused_steps
+    import interpreted  # noqa: F401
+from lengthwise.training import fused, graph
 
+slow = pytest.mark.slow
 CASES = {
     "adamw": {"training": {"optimizer": "adamw", "learning_rate": 1e-3}},
     "muon": {},
@@ -47,9 +44,11 @@ CASES = {
 def _few_programs(monkeypatch):
     """Each takes milliseconds in the interpreter."""
     if not torch.cuda.is_available():
-        monkeypatch.setattr(trials.fused.network, "ROWS", 16)
-        monkeypatch.setattr(trials.fused.update, "ROWS", 128)
-        monkeypatch.setattr(trials.fused.update, "BLOCK", 8192)
+        monkeypatch.setattr(graph, "WINDOW", 2)
+        monkeypatch.setattr(fused, "ROWS", 16)
+        monkeypatch.setattr(fused, "BACKWARD_ROWS", 16)
+        monkeypatch.setattr(fused, "UPDATE_ROWS", 128)
+        monkeypatch.setattr(fused, "BLOCK", 8192)
 
 
 def stack_of_two(case, device):
@@ -64,17 +63,14 @@ def stack_of_two(case, device):
 on_cpu = pytest.mark.skipif(torch.cuda.is_available(), reason="kernels are not interpreted where they can run")
 
 
+@slow
 @on_cpu
 @pytest.mark.parametrize("case", CASES)
 def test_interpreted_steps_equal_plain_ones(case):
     assert_equal_after_three_steps(*(stack_of_two(case, "cpu") for _ in range(2)))
 
 
-@on_cpu
-def test_parts_of_a_stack_equal_the_whole():
-    assert_equal_after_three_steps(*(stack_of_two("muon", "cpu") for _ in range(2)), parts=2)
-
-
+@slow
 @on_cpu
 def test_a_member_that_is_no_longer_finite_stays_as_it_was():
     stacks = [stack_of_two("one-layer", "cpu") for _ in range(2)]
@@ -84,8 +80,8 @@ def test_a_member_that_is_no_longer_finite_stays_as_it_was():
     assert fused.alive() == [False, True]
 
 
-def assert_equal_after_three_steps(plain_stack, fused_stack, **choices):
-    plain, fused = training_steps(plain_stack), fused_steps(fused_stack, window=2, **choices)
+def assert_equal_after_three_steps(plain_stack, fused_stack):
+    plain, fused = training_steps(plain_stack), training_steps(fused_stack, "fused")
     factors = [[1.0, 0.5], [0.9, 0.4], [0.8, 0.3]]
     for number, factor in enumerate(factors):
         plain.take(number, [factor])
@@ -113,20 +109,24 @@ def compare(found, wanted, tolerances):
         )
 
 
+@slow
+def test_kernels_that_cannot_be_prepared_are_left_to_the_first_launch():
+    launch = fused.kernels.Launches()
+    launch.prepare(lambda: 1 / 0)
+    assert launch.compiling is None
+
+
+@slow
 @on_cpu
-@pytest.mark.slow
 def test_compiles_for_a_card_without_spilling():
     """All kernels at the real shapes; that takes a minute."""
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
-    call = [sys.executable, "-m", "trials.fused.dry_run"]
+    call = [sys.executable, ROOT / "scripts" / "compile_kernels.py"]
     done = subprocess.run(call, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 # --- on a GPU -----------------------------------------------------------------------------------------------
-
-CHOICES = ({"overlap": True}, {"parts": 2}, {"parts": 2, "overlap": True}, {"residual": torch.bfloat16})
-RUNS = [(case, {}) for case in CASES] + [(case, choices) for case in ("adamw", "muon") for choices in CHOICES]
 
 
 def losses_of(steps, count):
@@ -139,29 +139,13 @@ def losses_of(steps, count):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize(("case", "choices"), RUNS, ids=str)
-def test_captured_steps_equal_plain_ones(case, choices):
-    plain = training_steps(stack_of_two(case, "cuda"), plain=True)
-    fused = fused_steps(stack_of_two(case, "cuda"), **choices)
+@pytest.mark.parametrize("case", CASES)
+def test_captured_steps_equal_plain_ones(case):
+    plain = training_steps(stack_of_two(case, "cuda"), "plain")
+    fused = training_steps(stack_of_two(case, "cuda"))
+    assert isinstance(fused, graph.FusedSteps)
+    assert "kernels" in fused.seconds, "they were compiled before the first step"
     torch.testing.assert_close(losses_of(fused, 40), losses_of(plain, 40), rtol=0.02, atol=0.01)
-
-
-@pytest.mark.gpu
-def test_a_window_is_the_same_as_its_steps_one_by_one():
-    one_by_one = losses_of(fused_steps(stack_of_two("muon", "cuda")), 20).sum(0)
-    steps = fused_steps(stack_of_two("muon", "cuda"))
-    steps.take(0, [1.0] * 20)
-    torch.testing.assert_close(steps.losses.sums, one_by_one, rtol=1e-3, atol=1e-3)
-
-
-@pytest.mark.gpu
-def test_warming_up_leaves_no_trace():
-    stack = stack_of_two("adamw", "cuda")
-    before = {name: tensor.clone() for name, tensor in stack.model.state_dict().items()}
-    steps = fused_steps(stack)
-    for name, tensor in stack.model.state_dict().items():
-        torch.testing.assert_close(tensor, before[name], rtol=0, atol=0)
-    assert all(not tensor.any() for name, tensor in steps.state().items() if name != "alive")
 
 
 @pytest.mark.gpu
@@ -172,7 +156,7 @@ def test_kernels_in_bfloat16_have_the_gradients_of_float32():
     for device in ("cpu", "cuda"):
         stack = build([config], torch.device(device))
         if device == "cuda":
-            steps = fused_steps(stack)
+            steps = training_steps(stack)
             steps.take(0, [0.0])
             gradients.append([gradient.float().cpu() for gradient in steps.update.gradients])
         else:

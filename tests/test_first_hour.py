@@ -18,7 +18,7 @@ SHORT = {"STEPS": "8", "COOLDOWN": "4"}
 # What a step must print, and the files it must leave.
 PRINTS = {
     2: ["truncated:4", "Does it generalize"],
-    3: ["alibi", "0 of 15 hold"],
+    3: ["alibi", "0 of 18 hold"],
     4: ['"evidence"', '"4/675"'],
     5: ["answer mod 50", "153/275"],
     7: ["truncated:3"],

@@ -18,6 +18,7 @@ from lengthwise.theory.hypotheses import TRUTH, Hypothesis
 from lengthwise.tokens.digits import from_ints, to_ints
 from lengthwise.tokens.layouts.fixed_width import FixedWidth
 from lengthwise.tokens.layouts.natural_length import NaturalLength
+from lengthwise.training.trainer import Steps
 
 SURE = 20.0
 """The logit of the token a fake model is sure of; all others have 0."""
@@ -66,6 +67,16 @@ def train(config: RunConfig | Sequence[RunConfig], out: Path | str = "runs", **o
     configs = [config] if isinstance(config, RunConfig) else list(config)
     jobs = [Job(c, RunFolder(Path(out) / c.name)) for c in dict.fromkeys(configs)]
     return train_jobs(jobs, **options)
+
+
+def losses_of(steps: Steps, count: int) -> Tensor:
+    """The losses [S, M] of the first so many training steps."""
+    found = []
+    for number in range(count):
+        steps.losses.clear()
+        steps.take(number, [1.0])
+        found.append(steps.losses.sums.clone())
+    return torch.stack(found)
 
 
 def attention_weights(model: GPT, ids: Tensor, positions: Tensor) -> list[Tensor]:

@@ -60,6 +60,19 @@ def test_each_table_has_a_line_for_each_kind_of_problem(results):
     assert lines["upward-multiplication-s2", "random, decoded"] == ("94", "84")
 
 
+def test_the_ladder_is_sorted_best_first_and_the_table_of_lengths_has_the_lowest_seed(tmp_path):
+    for seed, rung in enumerate(("prior-content-attention", "prior-recipe", "prior-without-clipping"), start=1):
+        coupled_run(tmp_path / "runs", rung, seed=4 - seed)  # accuracy falls with the seed's number
+    for seed in (1, 3, 2):
+        coupled_run(tmp_path / "runs", "prior-lengths", seed=seed)
+    collection = Collection(tmp_path)
+    tables = tables_of(RECIPES["prior-ladder"], collection) | tables_of(RECIPES["prior-lengths"], collection)
+    assert [line[1] for line in tables["prior-ladder"].rows] == ["without clipping", "recipe", "content attention"]
+    lengths = tables["prior-lengths"]
+    assert lengths.columns == ("problems", "20", "any")
+    assert [line for line in lengths.rows if line[0] == "random"] == [("random", "20", "20")]
+
+
 def test_the_page_has_its_section(results, tmp_path):
     page = results_page(results, tmp_path / "results.md")
     section = page.partition("\n## Far beyond training\n")[2].partition("\n## ")[0]

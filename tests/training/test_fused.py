@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from fakes import tiny_config
+from fakes import losses_of, tiny_config
 
 from lengthwise.runs.build import build, training_steps
 from lengthwise.training.trainer import answer_losses
@@ -127,15 +127,6 @@ def test_compiles_for_a_card_without_spilling():
 
 
 # --- on a GPU -----------------------------------------------------------------------------------------------
-
-
-def losses_of(steps, count):
-    found = []
-    for number in range(count):
-        steps.losses.clear()
-        steps.take(number, [1.0])
-        found.append(steps.losses.sums.clone())
-    return torch.stack(found)
 
 
 @pytest.mark.gpu

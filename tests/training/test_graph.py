@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from fakes import tiny_config
+from fakes import losses_of, tiny_config
 
 from lengthwise.runs.build import build, training_steps
 
@@ -13,14 +13,8 @@ DROPS = {"heads": 2, "width": 32, "dropout": 0.1}
 KINDS = pytest.mark.parametrize("kind", ["compiled", "fused"])
 
 
-def losses_of(configs, count, kind):
-    steps = training_steps(build(configs, torch.device("cuda")), kind)
-    found = []
-    for number in range(count):
-        steps.losses.clear()
-        steps.take(number, [1.0])
-        found.append(steps.losses.sums.clone())
-    return torch.stack(found)
+def steps_of(configs, kind):
+    return training_steps(build(configs, torch.device("cuda")), kind)
 
 
 CASES = {
@@ -50,15 +44,15 @@ CASES = {
 def test_compiled_steps_equal_plain_ones(case):
     config = tiny_config(**CASES[case])
     configs = [config, config.changed(seed=5)]
-    captured, plain = (losses_of(configs, 40, kind) for kind in ("compiled", "plain"))
+    captured, plain = (losses_of(steps_of(configs, kind), 40) for kind in ("compiled", "plain"))
     torch.testing.assert_close(captured, plain, rtol=0.02, atol=0.01)
 
 
 @KINDS
 def test_a_window_is_the_same_as_its_steps_one_by_one(kind):
     config = tiny_config(model=DROPS)
-    one_by_one = losses_of([config], 20, kind).sum(0)
-    steps = training_steps(build([config], torch.device("cuda")), kind)
+    one_by_one = losses_of(steps_of([config], kind), 20).sum(0)
+    steps = steps_of([config], kind)
     steps.take(0, [1.0] * 20)
     torch.testing.assert_close(steps.losses.sums, one_by_one, rtol=1e-3, atol=1e-3)
 
@@ -78,12 +72,10 @@ def test_warming_up_leaves_no_trace(kind):
 def test_a_resumed_run_goes_on_as_if_uninterrupted(kind):
     """The same problems in the same order, and losses equal within rounding."""
     config = tiny_config(model=DROPS)
-    device = torch.device("cuda")
-    whole = losses_of([config], 60, kind)
-    first = training_steps(build([config], device), kind)
+    whole = losses_of(steps_of([config], kind), 60)
+    first = steps_of([config], kind)
     first.take(0, [1.0] * 30)
-    parts = build([config], device)
-    second = training_steps(parts, kind)
+    second = steps_of([config], kind)
     for name, tensor in first.state().items():
         second.state()[name].copy_(tensor)
     for group, own in zip(first.optimizer.groups, second.optimizer.groups, strict=True):

@@ -51,8 +51,8 @@ def line_table(
 ) -> TextTable | None:
     """A table with a line for each row of a recipe, by name or best first. The title may name the number of
     {rows}, how many {hold}, and in which {seeds}."""
-    found = rows_of(recipe, collection)
-    rows = (best_first(found) if order == "best first" else found).values()
+    by_name = rows_of(recipe, collection)
+    rows = (best_first(by_name) if order == "best first" else by_name).values()
     lines: list[dict[str, object]] = []
     for seeds in rows:
         line: dict[str, object] = {}

@@ -7,8 +7,6 @@ Shapes: M members, B rows, K problems of a row, T tokens.
 """
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -77,9 +75,7 @@ class TrainingData:
             sparse = config.sparse_digits
             self.sampler = Sampler(members, width, mode=mode, sparse=sparse, side="train", device=device)
         else:
-            draw = partial(FixedSet, size=config.samples, width=width, mode=mode, device=device)
-            with ThreadPoolExecutor() as pool:
-                self.sets = list(pool.map(draw, members))
+            self.sets = [FixedSet(m, config.samples, width, mode=mode, device=device) for m in members]
         self.answers = Answers(tasks, layout.answer_width)
         self.within_batch = torch.arange(batch, device=device)
         self.within_row = torch.arange(self.per_row, device=device)

@@ -331,6 +331,19 @@ def _packed(row, layer, layers, WIDTH: tl.constexpr):
     return tl.where(row < 4 * WIDTH, of_squares, tl.where(row < 8 * WIDTH, of_up, of_down)).to(tl.int64)
 
 
+@triton.jit
+def _rows_of_layer(layers, WIDTH: tl.constexpr, BLOCK: tl.constexpr, ROWS: tl.constexpr):
+    """The rows of a layer that this program has, which of their values exist, and where these are in [M, N] and in
+    `packed`."""
+    layer = tl.program_id(1) * layers + tl.program_id(2)
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    column = tl.arange(0, BLOCK)[None, :]
+    inside = (row < 12 * WIDTH)[:, None] & (column < WIDTH)
+    place = layer.to(tl.int64) * 12 * WIDTH * WIDTH + row[:, None] * WIDTH + column
+    packed_row = _packed(row, layer, tl.num_programs(1) * layers, WIDTH)
+    return row, inside, place, packed_row[:, None] * WIDTH + column
+
+
 @triton.jit(do_not_specialize=["layers"])
 def muon_direction(
     gradient, means, packed, scales, momentum, layers,
@@ -338,18 +351,13 @@ def muon_direction(
 ):  # fmt: skip
     """Nesterov's momentum of all matrices: averages [M, N] updated, directions to `packed`. A program has ROWS
     rows of a member's layer."""
-    member, number = tl.program_id(1), tl.program_id(2)
-    layer = member * layers + number
-    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    column = tl.arange(0, BLOCK)[None, :]
-    inside = (row < 12 * WIDTH)[:, None] & (column < WIDTH)
-    place = layer.to(tl.int64) * 12 * WIDTH * WIDTH + row[:, None] * WIDTH + column
+    member = tl.program_id(1)
+    _, inside, place, packed_place = _rows_of_layer(layers, WIDTH, BLOCK, ROWS)
     mine = _scaled(gradient, place, inside, tl.load(scales + member))
     mean = tl.load(means + place, mask=inside, other=0.0)
     mean += (1 - momentum) * (mine - mean)
     tl.store(means + place, mean, mask=inside)
-    target = _packed(row, layer, tl.num_programs(1) * layers, WIDTH)
-    tl.store(packed + target[:, None] * WIDTH + column, mine + momentum * (mean - mine), mask=inside)
+    tl.store(packed + packed_place, mine + momentum * (mean - mine), mask=inside)
 
 
 @triton.jit(do_not_specialize=["layers"])
@@ -379,14 +387,9 @@ def muon_update(
     WIDTH: tl.constexpr, BLOCK: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
     """Update all matrices by directions made orthogonal, which are 1 / size times too large, and round them."""
-    member, number = tl.program_id(1), tl.program_id(2)
-    layer = member * layers + number
-    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    column = tl.arange(0, BLOCK)[None, :]
-    inside = (row < 12 * WIDTH)[:, None] & (column < WIDTH)
-    place = layer.to(tl.int64) * 12 * WIDTH * WIDTH + row[:, None] * WIDTH + column
-    source = _packed(row, layer, tl.num_programs(1) * layers, WIDTH)
-    update = tl.load(packed + source[:, None] * WIDTH + column, mask=inside, other=0.0).to(tl.float32) * size
+    member = tl.program_id(1)
+    row, inside, place, packed_place = _rows_of_layer(layers, WIDTH, BLOCK, ROWS)
+    update = tl.load(packed + packed_place, mask=inside, other=0.0).to(tl.float32) * size
     widens = (row >= 4 * WIDTH) & (row < 8 * WIDTH)  # from C to 4 C
     rate = _rate(alive, factors, rates, tl.load(cursors), member)
     value = tl.load(values + place, mask=inside, other=0.0) * (1 - rate * tl.load(decays + member))

@@ -6,12 +6,14 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
+from html import escape
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader
+from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from lengthwise import __version__
@@ -141,6 +143,18 @@ class Question:
         return [k for k, domain in enumerate(self.predictions) if self.spec.case(domain).in_distribution]
 
 
+def _json_text(content: object) -> Markup:
+    """JSON as the text of an element, where quotes need no escape: they would be a quarter of it.
+
+    >>> print(_json_text(["<b>", "&"]))
+    [
+      "&lt;b&gt;",
+      "&amp;"
+    ]
+    """
+    return Markup(escape(json.dumps(content, indent=2), quote=False))
+
+
 def verdict_counts(runs: Iterable[ShownRun]) -> dict[str, int]:
     words = [row.word or NO_PREDICTION for run in runs for row in run.verdicts]
     return {word: words.count(word) for word in COUNTED}
@@ -212,7 +226,7 @@ class Report:
     def html(self) -> str:
         loader = PackageLoader("lengthwise.report.page", ".")
         environment = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
-        environment.filters["json"] = partial(json.dumps, indent=2)
+        environment.filters["json"] = _json_text
         # The page's script draws a plot when it comes into view, and its table of numbers when it is opened.
         plots: list[Plot] = []
         tables = verdict_tables(self.questions)

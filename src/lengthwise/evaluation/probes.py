@@ -22,7 +22,7 @@ just written (`theory.hypotheses`, the local rule)? It reads the right answer to
 *Flipped*: in a column whose digits sum to base - 1, a carry leaves exactly if one enters, and the digit written, 0
 or base - 1, tells. It is replaced by the other of the two. The next digit then follows the digit read (`local`),
 or the operands (`truth`), or neither. Other digits would not do: no true sum has them there, so training does not
-say what they mean. (That holds for the lowest column too, where no carry enters; it is replaced like the others.)
+say what they mean. In the lowest column, where no carry enters, a 0 is such a digit; yet it is put there too.
 
 *The map of carries* shows just that: a random column has a random digit. For each sum of a column's two digits and
 each digit read there, how often does the next digit have a carry?

@@ -252,7 +252,7 @@ def _by_encoding(views: Sequence[RunView], look: Callable[[RunView], tuple[str, 
 
 def _encoding_and_domain(view: RunView) -> str:
     """The name of an encoding, with the order of writing if it is not the usual one."""
-    order = "" if layout_facts(view.layout).lowest_first else ", highest first"
+    order = "" if layout_facts(view.layout).lowest_first else "\nhighest first"
     return f"{encoding_name(view)}, {view.train}{order}"
 
 

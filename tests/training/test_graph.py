@@ -4,6 +4,7 @@ import pytest
 import torch
 from fakes import losses_of, tiny_config
 
+from lengthwise.recipes import RECIPES, Setting
 from lengthwise.runs.build import build, training_steps
 
 pytestmark = pytest.mark.gpu
@@ -25,13 +26,6 @@ CASES = {
     "relative": {"encoding": "t5"},
     "concatenated": {"data": {"packing": "concatenated", "row_tokens": 64}},
     "dropout": {"model": {"dropout": 0.2}},
-    "as-position-coupling": {
-        "encoding": "coupled",
-        "layout": "level",
-        "model": {"block": "t5", "tied": True},
-        "data": {"own_offset_range": True},
-        "training": {"optimizer": "adamw", "learning_rate": 1e-3},
-    },
     "both-kinds-of-heads": {
         "encoding": "coupled",
         "model": {"place_attention": True, "position_waves": True, "token_heads": 1},
@@ -42,10 +36,26 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_compiled_steps_equal_plain_ones(case):
-    config = tiny_config(**CASES[case])
-    configs = [config, config.changed(seed=5)]
+    check(tiny_config(**CASES[case]), members=2)
+
+
+def check(config, members):
+    configs = [config.changed(seed=seed) for seed in range(members)]
     captured, plain = (losses_of(steps_of(configs, kind), 40) for kind in ("compiled", "plain"))
     torch.testing.assert_close(captured, plain, rtol=0.02, atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "row", "members"),
+    [
+        ("coupling-published", "coupling-published", 3),
+        ("coupling-differences", "differences-published", 1),
+        ("coupling-differences", "differences-our-shape", 1),
+    ],
+)
+def test_published_position_coupling_alone_and_in_a_stack(recipe, row, members):
+    """In full width and batch: sums over many rows of a single model are compiled differently."""
+    check(RECIPES[recipe].rows(Setting())[row].changed(train="D1..10", test="D10"), members)
 
 
 @KINDS

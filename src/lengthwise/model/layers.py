@@ -95,6 +95,8 @@ class RMSNorm(nn.Module):
         self.weight = init.constant(1, width, value=1.0)
 
     def forward(self, x: Tensor) -> Tensor:
+        if len(self.weight) == 1:  # compiled for a GPU, torch 2.10 and 2.11 lose a gradient's shape [1, 1, C]
+            return functional.rms_norm(x, x.shape[-1:], self.weight.flatten(), eps=1e-6)
         return (functional.rms_norm(x, x.shape[-1:], eps=1e-6).flatten(1, -2) * self.weight).view(x.shape)
 
 

@@ -63,7 +63,7 @@ def test_every_plot_is_drawn_offline_without_a_sound(browser, report, size, sche
     plots = page.locator(".plot")
     for k in range(plots.count()):
         plots.nth(k).scroll_into_view_if_needed()
-        until(page, f"document.getElementById('plot-{k}').querySelector('.main-svg, td') !== null")
+        until(page, f"document.querySelectorAll('.plot')[{k}].querySelector('.main-svg, td') !== null")
         assert plots.nth(k).locator(".point, .trace, td").count() > 0
     assert not overflows(page)
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(17, 22, 28)"
@@ -105,8 +105,13 @@ def test_of_many_questions_the_first_is_open_and_the_others_draw_when_a_link_unf
 @pytest.mark.parametrize(("scheme", "arrow"), [("light", (0x00, 0x57, 0x8A)), ("dark", (0x7C, 0xC4, 0xF2))])
 def test_on_a_phone_wide_tables_slide_and_the_page_does_not(browser, report, scheme, arrow):
     page, seen = opened(browser, report, PHONE, scheme)
+    until(page, "typeof Plotly !== 'undefined'")
     page.evaluate("document.querySelectorAll('details').forEach((part) => (part.open = true))")
-    until(page, "[...document.querySelectorAll('[data-numbers]')].every((part) => part.querySelector('td'))")
+    until(page, "[...document.querySelectorAll('figure details')].every((part) => part.querySelector('td'))")
+    # A heat map is its table of numbers; every other plot has them folded below it.
+    assert page.locator("figure:has(.heat)").count() > 0
+    assert page.locator("figure:has(.heat) details").count() == 0
+    assert page.locator("figure:not(:has(.heat)):not(:has(> details))").count() == 0
     assert not overflows(page)
     slides_by_itself(page.locator(".scroll:has(.verdicts)").last, arrow)
     heat_map = page.locator("figure", has_text="Accuracy through training").last.locator(".heat")

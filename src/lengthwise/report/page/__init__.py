@@ -173,6 +173,18 @@ def _settings(runs: Sequence[ShownRun]) -> tuple[SettingRuns, ...]:
     return tuple(SettingRuns(tuple(group), name) for name, group in groups.items())
 
 
+def _setup(run: ShownRun) -> str:
+    """Equal for runs whose configs differ only outside of sections, in the task, the seed and the like."""
+    shared = {name: value if isinstance(value, dict) else None for name, value in run.view.config.items()}
+    return json.dumps([shared, run.environment])
+
+
+def _differing(runs: Sequence[ShownRun]) -> list[str]:
+    """The names of values in which their configs differ."""
+    first, *others = (run.view.config for run in runs)
+    return [name for name in first if any(other[name] != first[name] for other in others)]
+
+
 # The page ------------------------------------------------------------------------------------------------------
 
 
@@ -242,7 +254,8 @@ class Report:
             gate=f"{100 * GATE:g}",
             verdict_cells=verdict_cells,
             quantities=[*QUANTITIES],
-            setups=group_by(self.runs, lambda run: json.dumps([run.view.spec.question, run.environment])).values(),
+            setups=group_by(self.runs, _setup).values(),
+            differing=_differing,
             plotly=packed_plotly(),
             plots=packed(json.dumps([plot.as_json() for plot in plots], separators=(",", ":"))),
         )

@@ -4,6 +4,10 @@ let plots = [];
 const drawn = new Set();
 const paperWidth = 660;
 const mostTicks = 14;
+// Of the markers that plots.py names.
+const glyphs = {
+  circle: "●", square: "■", "triangle-up": "▲", cross: "✚", diamond: "◆", x: "✖", star: "★", "diamond-open": "◇",
+};
 
 async function unpack(text) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
@@ -13,7 +17,10 @@ async function unpack(text) {
 
 let reading = null;
 function read() {
-  reading ??= unpack(document.getElementById("plots").textContent).then((text) => (plots = JSON.parse(text)));
+  reading ??= unpack(document.getElementById("plots").textContent).then((text) => {
+    plots = JSON.parse(text);
+    for (const place of document.querySelectorAll(".plot")) furnish(place);
+  });
   return reading;
 }
 
@@ -82,7 +89,8 @@ function themed(place, onPaper) {
       yaxis: { ...axis, ...y, title: title(plot.y) },
       barmode: "stack",
       shapes: shapes(plot),
-      height: plot.height,
+      // Not its height on the screen, which is 0 while it is folded away.
+      height: parseFloat(getComputedStyle(place).height),
       font: { color: colour("ink"), family: getComputedStyle(document.body).fontFamily, size: 12 },
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
@@ -134,40 +142,54 @@ const watcher = new IntersectionObserver(
 );
 for (const place of document.querySelectorAll(".plot")) watcher.observe(place);
 
-function cell(tag, text, scope) {
-  const made = document.createElement(tag);
-  made.textContent = text;
-  if (scope) made.scope = scope;
+function element(tag, text, look = {}) {
+  return Object.assign(document.createElement(tag), { textContent: text, ...look });
+}
+
+// A legend where there is more than one curve, and the numbers where the plot is not itself a table.
+function furnish(place) {
+  const { data, heat, table } = plots[Number(place.dataset.plot)];
+  const figure = place.closest("figure");
+  if (data.length > 1) figure.append(legend(data));
+  if (!heat.length) figure.append(foldedNumbers(table, figure.querySelector("strong").textContent));
+}
+
+function legend(traces) {
+  const made = element("p", "", { className: "legend" });
+  for (const { name, marker } of traces) {
+    const sign = element("span", glyphs[marker.symbol ?? "square"], { ariaHidden: "true" });
+    sign.style.color = marker.color ?? "var(--ink)";
+    const button = element("button", "", { type: "button", ariaPressed: "true", title: "Show or hide" });
+    button.append(sign, ` ${name}`);
+    made.append(button);
+  }
+  return made;
+}
+
+function foldedNumbers(table, title) {
+  const made = element("details", "", { className: "data" });
+  const summary = element("summary", "Numbers");
+  summary.append(element("span", ` of: ${title}`, { className: "unseen" }));
+  made.append(summary);
+  made.addEventListener("toggle", () => made.append(numbers(table)), { once: true });
   return made;
 }
 
 // The numbers of a plot as a table that scrolls if it is too wide; `heat` are percentages by row.
 function numbers({ columns, rows }, heat = []) {
-  const box = document.createElement("div");
-  Object.assign(box, { className: "scroll", tabIndex: 0, role: "group", ariaLabel: "table" });
-  const table = document.createElement("table");
-  table.createTHead().insertRow().append(...columns.map((name) => cell("th", name, "col")));
+  const box = element("div", "", { className: "scroll", tabIndex: 0, role: "group", ariaLabel: "table" });
+  const table = element("table", "");
+  table.createTHead().insertRow().append(...columns.map((name) => element("th", name, { scope: "col" })));
   const body = table.createTBody();
   for (const [row, [name, ...others]] of rows.entries()) {
-    const cells = others.map((text) => cell("td", text));
+    const cells = others.map((text) => element("td", text));
     // A cell without a number keeps the colour of the page.
     heat[row]?.forEach((percent, column) => cells[column].style.setProperty("--percent", percent ?? "none"));
-    body.insertRow().append(cell("th", name, "row"), ...cells);
+    body.insertRow().append(element("th", name, { scope: "row" }), ...cells);
   }
   box.append(table);
   return box;
 }
-
-// Toggle events do not bubble, but can be captured.
-document.addEventListener(
-  "toggle",
-  async ({ target }) => {
-    if (!target.open || !target.dataset.numbers || target.querySelector("table")) return;
-    await read();
-    if (!target.querySelector("table")) target.append(numbers(plots[Number(target.dataset.numbers)].table));
-  },
-  true,
-);
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest(".legend button");

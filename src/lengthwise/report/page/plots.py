@@ -60,7 +60,6 @@ class Plot:
     data: Sequence[Trace] = ()
     heat: Sequence[Sequence[float | None]] = ()
     """Percentages that colour the table, for heat maps."""
-    height: int = 400
     names: Sequence[str] = ()
     """Labels of the integers 0, 1, ... on the x axis."""
     shaded: Sequence[int] = ()
@@ -175,7 +174,7 @@ def _length_plot(
             traces = [{**theory, "line": {"width": 1.5, "dash": "dot"}, "text": texts}, *traces]
     names = list(map(str, domains))
     rows = list(zip(names, *table.values(), strict=True))
-    look = {"names": names, "shaded": question.trained, "height": 380, **more}
+    look = {"names": names, "shaded": question.trained, **more}
     return Plot(words=words, data=traces, columns=list(table), rows=rows, **look)
 
 
@@ -209,11 +208,23 @@ def training_plots(question: "Question", seeds: Seeds) -> list[Plot]:
             measured = sorted({step for own in found.values() for step in own})
             steps = thinned(measured, MOST_COLUMNS)
             cells = {(domain, step): own.mean for domain in domains for step, own in found[domain].items()}
-            ends = ", ".join(f"{domain} {percent_text(cells.get((domain, steps[-1])))} %" for domain in domains)
+            last = {domain: cells[domain, steps[-1]] for domain in domains if (domain, steps[-1]) in cells}
             facts = {"what": what, "runs": len(seeds.views), "domains": len(domains), "steps": len(steps)}
-            words = worded("through_training", **facts, thinned=len(steps) < len(measured), ends=ends)
+            words = worded("through_training", **facts, thinned=len(steps) < len(measured), ends=_reach(last))
             plots.append(heat_map(cells, domains, steps, words))
     return plots
+
+
+def _reach(means: Mapping[str, float]) -> str:
+    """From the lowest to the highest, in words: a screen reader finds them all in the table.
+
+    >>> _reach({"D4": 100, "D5": 12.5, "D6": 0}), _reach({"D4": 100, "D5": 100})
+    ('0 % on D6 to 100 % on D4', '100 %')
+    """
+    low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+    if means[low] == means[high]:
+        return f"{percent_text(means[low])} %"
+    return f"{percent_text(means[low])} % on {low} to {percent_text(means[high])} % on {high}"
 
 
 def digits_at_the_end(question: "Question", seeds: Seeds) -> Plot | None:
@@ -319,7 +330,7 @@ def heat_map(
     means = [[cells.get((row, column)) for column in columns] for row in rows]
     table = [(name, *map(percent_text, own)) for name, own in zip(down, means, strict=True)]
     heat = [_rounded(own) for own in means]
-    return Plot(words=words, columns=across, rows=table, heat=heat, height=36 + 29 * len(rows))
+    return Plot(words=words, columns=across, rows=table, heat=heat)
 
 
 def scatter(name: str, x: Sequence[Any], y: Sequence[Any], marker: Trace, mode: str = "lines+markers") -> Trace:

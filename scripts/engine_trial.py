@@ -16,6 +16,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -33,6 +34,7 @@ from lengthwise.recipes.configure import fast, paper
 from lengthwise.runs import costs
 from lengthwise.runs.build import build, training_steps
 from lengthwise.runs.config import RunConfig
+from lengthwise.runs.machine import environment
 from lengthwise.training import graph
 from lengthwise.training.optimizer import learning_rate_factor
 from lengthwise.training.trainer import Steps
@@ -192,7 +194,8 @@ def main() -> None:
         return
     options.out.mkdir(parents=True, exist_ok=True)
     ceilings = costs.measure_ceilings(DEVICE)
-    results: dict[str, Any] = {"torch": torch.__version__, "ceilings": ceilings}
+    date = datetime.now(UTC).date().isoformat()
+    results: dict[str, Any] = {"date": date, **environment(DEVICE), "ceilings": ceilings}
     parts: dict[str, Callable[[], Any]] = {
         "cold": lambda: measured(COLD, ceilings),
         "fused": lambda: measured(FUSED, ceilings),

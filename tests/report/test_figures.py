@@ -100,12 +100,14 @@ def everything(folder):
 
 def prior_runs(folder):
     """A rung of the ladder, position coupling as published and with our shape, a model that reads carries off its
-    answers, and one way to regularize."""
+    answers, one modulus in two bases, and one way to regularize."""
+    residues = {"task": "add%81", "train": "D3", "test": "D1..5"}
     return [
         coupled_run(folder, "prior-without-clipping"),
         coupled_run(folder, "coupling-published"),
         coupled_run(folder, "differences-our-shape"),
         measured(folder, {**COUPLED, "train": "D2"}, "carry-coupled-lowest-first-s101", reading_carries),
+        *(synthetic_run(folder, {**residues, "base": b}, name=f"bases-add-81-base{b}-s101") for b in (9, 10)),
         synthetic_run(
             folder, {**D4, "model": {"position_std": 3.0}}, name="unseen-positions3-decay0.1-dropout0.1-s101"
         ),
@@ -415,6 +417,33 @@ def test_after_a_replaced_digit_bars_tell_what_the_next_one_follows(tmp_path):
         bars = panel(figure, title).patches
         assert [round(bar.get_width(), 6) for bar in bars] == widths, title
         assert bars[1].get_x() == bars[0].get_width()
+
+
+def test_one_modulus_has_a_panel_for_each_base_with_its_own_prediction(tmp_path):
+    figure = draw(FIGURES["base-or-modulus"], prior_runs(tmp_path))
+    for title, exact in {"add%81, base 9": 100, "add%81, base 10": 0}.items():
+        (prediction,) = [line for line in panel(figure, title).lines if line.get_marker() == "_"]
+        assert dict(zip(*prediction.get_data(), strict=True))[4] == exact
+
+
+def test_unseen_digits_show_the_lowest_seed_and_length_and_the_digits_that_matter_most(tmp_path):
+    def records(seed):
+        def made(make):
+            agreements = {"D1": 1, "D2": 1, "D3": 0.9, "D4": 1, "D5": 0.98, "D6": 0.96 / seed}
+            yield from (make(d, share=share, reference="truncated:4") for d, share in agreements.items())
+            # Of the answer's first digit: how often it changes with each digit of an operand.
+            for digit, share in enumerate((0.9, 0.8, 0.7, 0.6, 0.03, 0.02 * seed), 1):
+                yield make("digits:6", f"depends:1:{digit}", share, mode="decoded")
+
+        return made
+
+    name = "unseen-positions3-decay0.1-dropout0.1"
+    config = {**D4, "test": "D1..6", "model": {"position_std": 3.0}}
+    views = [measured(tmp_path, {**config, "seed": s}, f"{name}-s{s}", records(s)) for s in (1, 2)]
+    drawn = draw(FIGURES["unseen-digits"], views).axes[:3]
+    texts = [[text.get_text() for text in axes.texts] for axes in drawn]
+    assert texts == [["48.0\nto 96.0"], ["96.0\nto 97.0"], ["90.0"]]
+    assert [axes.images[0].get_array().item() for axes in drawn] == pytest.approx([48, 96, 90])
 
 
 def test_regularization_marks_what_was_not_learned(tmp_path):

@@ -56,7 +56,7 @@ class ModelConfig(Config):
 
     position_std: PositiveFloat | None = 3.0
     """Standard deviation of the initial position embeddings, if another. With large ones attention depends mostly
-    on positions, and a model ignores digits at positions that were always zero in training."""
+    on positions, and a model more often ignores digits at positions that were always zero in training."""
 
     position_waves: bool = False
     """Let positions rotate queries and keys around a circle, by random frequencies, instead of adding a learned

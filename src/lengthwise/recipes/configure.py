@@ -61,13 +61,13 @@ def muon(task: str, size: str = "mini") -> RunConfig:
 
 
 def fast(task: str, size: str = "mini") -> RunConfig:
-    """The default hyperparameters, the same for every task: models converge, and ignore unseen digits.
+    """The default hyperparameters, the same for every task.
 
-    Position embeddings larger than token embeddings, weight decay and dropout make attention depend on positions,
-    so that longer operands change nothing. Sparse digits take the model off the plateaus where it knows only part
-    of an answer. The learning rate starts to fall once accuracy is 50 % on every training length, and training
-    ends 6,000 steps later: longer lengths converge last, and at a constant rate the hardest tasks do not improve
-    further.
+    Models converge, and MiniGPT mostly ignores unseen digits. Position embeddings larger than token embeddings
+    make attention depend on positions, so that longer operands change nothing; dropout helps (docs/prior.md).
+    Sparse digits take the model off the plateaus where it knows only part of an answer. The learning rate
+    starts to fall once accuracy is 50 % on every training length, and training ends 6,000 steps later: longer
+    lengths converge last, and at a constant rate the hardest tasks do not improve further.
     """
     return RunConfig(task=task, model=ModelConfig.named(size))
 

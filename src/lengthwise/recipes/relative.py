@@ -68,7 +68,7 @@ def sums(setting: Setting, train: str, test: str, name: str) -> RunConfig:
     return start.changed(evaluation=MEASURED)
 
 
-# Decay and large position embeddings let models with absolute positions ignore unseen digits.
+# Decay and larger position embeddings were tuned for models with absolute positions to ignore unseen digits.
 # Residues are learned much sooner if short operands are as frequent as long ones.
 TABLE_1_TUNING = Tuning(
     steps=2_500, batch=128, decay=0.3, position_std=1.2, sampling="balanced", evaluate_every=1_250

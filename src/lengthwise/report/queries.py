@@ -320,3 +320,10 @@ def dependence_cells(seeds: Seeds) -> tuple[Cells, Cells, Hypothesis | None] | N
     cells = {(i, j): share for i, row in enumerate(matrix, 1) for j, share in enumerate(row, 1)}
     exact = {place: 100 * float(share) for place, share in cells.items() if share is not None}
     return {place: own.mean for place, own in spread(found, "i", "j").items()}, exact, hypothesis
+
+
+def unmoved(view: RunView) -> list[Measured]:
+    """How often an answer digit stays as it is when an operand's digit above the trained ones is replaced: for
+    each pair of the two."""
+    found = Seeds((view,)).at_end("depends", mode="decoded").filter(pl.col("j") > view.train.length)
+    return [Measured(total - changed, total, False) for changed, total in found.select("correct", "total").rows()]

@@ -245,8 +245,7 @@ def evidence_table(runs: Iterable[RunView]) -> list[dict[str, Any]]:
     - Finished runs of every seed that docs/results.md reports: `Collection.views` leaves out seed 0, which recipes
       were tuned on; the tuning of docs/protocol.md is only in results/tuning.csv.
     - Runs of recipes that train with tuned settings. Recipes that vary training to see its effect do not count:
-    the
-      paper's data or hyperparameters, removed ingredients, grids of sizes or regularization, short runs.
+      the paper's data or hyperparameters, removed ingredients, grids of sizes or regularization, short runs.
     - No model with position-only attention: a prediction is about an encoding in a standard decoder.
 
     A run counts once each for longer, trained and shorter operands. It holds if all verdicts hold, fails if one

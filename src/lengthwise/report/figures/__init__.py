@@ -163,7 +163,8 @@ def add_legend(figure: Picture, place: str) -> None:
 def add_scale(figure: Picture, label: str) -> None:
     """Add the colour scale of all heat maps."""
     maps = [found for ax in figure.axes for found in (*ax.images, *ax.collections)]
-    figure.colorbar(maps[0], ax=figure.axes, label=label, shrink=0.7, aspect=25, pad=0.02)
+    clipped = "min" if maps[0].norm.vmin else "neither"
+    figure.colorbar(maps[0], ax=figure.axes, label=label, shrink=0.7, aspect=25, pad=0.02, extend=clipped)
 
 
 # What is drawn in a panel --------------------------------------------------------------------------------------
@@ -206,17 +207,18 @@ def heat_map(
     *,
     texts: Mapping[tuple[Any, Any], str] | None = None,
     upward: bool = False,
+    least: float = 0,
 ) -> None:
     """Draw percentages by row and column, with texts; unknown ones are grey. The first row is at the top, or with
-    `upward` at the bottom."""
+    `upward` at the bottom. What is at most `least` is white."""
     grid = np.array([[cells.get((row, column), np.nan) for column in columns] for row in rows])
     axes.set_facecolor(PALE)
-    axes.imshow(grid, cmap=BLUES, vmin=0, vmax=100, aspect="auto", origin="lower" if upward else "upper")
+    axes.imshow(grid, cmap=BLUES, vmin=least, vmax=100, aspect="auto", origin="lower" if upward else "upper")
     for ticks, names in ((axes.set_xticks, columns), (axes.set_yticks, rows)):
         ticks(range(len(names)), [f"{name:g}" if isinstance(name, float) else str(name) for name in names])
     for (row, column), text in (texts or {}).items():
         if row in rows:
-            ink = "white" if cells[row, column] > 50 else "black"
+            ink = "white" if cells[row, column] > (least + 100) / 2 else "black"
             place = columns.index(column), rows.index(row)
             axes.text(*place, text, ha="center", va="center", fontsize=6, color=ink)
 

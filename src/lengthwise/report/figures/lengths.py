@@ -110,6 +110,11 @@ def accuracy_by_length(views: Sequence[RunView], label: Callable[[RunView], str]
     return small_multiples(groups, paint, x=TESTED, y=ACCURACY, legend="top")
 
 
+def accuracy_by_base(views: Sequence[RunView]) -> Figure | None:
+    """accuracy_by_length with a panel for each task and base."""
+    return accuracy_by_length(views, lambda view: f"{view.task}, base {view.task.base}")
+
+
 def counterexample(views: Sequence[RunView]) -> Figure | None:
     """Accuracy by length, and that of the digit of which training showed too few values."""
     groups = by_training_set(views)

@@ -45,6 +45,7 @@ from lengthwise.report.queries import (
     having,
     row_label,
     single_lengths,
+    unmoved,
 )
 from lengthwise.report.recipe_tables import decay_and_dropout, shorter
 from lengthwise.theory.columns import digit_accuracy as exact_digit_accuracy
@@ -363,27 +364,37 @@ def regularization(views: Sequence[RunView]) -> Figure | None:
 
 
 def unseen_digits(views: Sequence[RunView]) -> Figure | None:
-    """Two grids for each training domain and size of position embeddings: agreement on longer lengths (top) and on
-    shorter ones (bottom)."""
+    """Three grids for each size of position embeddings: agreement on longer lengths, how rarely a digit that was
+    always zero changes an answer, and agreement on shorter lengths; each where it is lowest."""
 
-    def paint(above: Axes, below: Axes, runs: Seeds) -> None:
-        _paint_regularized(above, runs, lambda seeds: seeds.beyond(THEORY))
-        _paint_regularized(below, runs, lambda seeds: seeds.exact_match(*shorter(seeds.first), reference=THEORY))
+    def paint(longer: Axes, replaced: Axes, below: Axes, runs: Seeds) -> None:
+        _paint_regularized(longer, runs, lambda seeds: seeds.beyond(THEORY, over=min))
+        _paint_regularized(replaced, runs, lambda seeds: seeds.percent(unmoved, over=min))
+        _paint_regularized(
+            below, runs, lambda seeds: seeds.exact_match(*shorter(seeds.first), reference=THEORY, over=min)
+        )
 
-    groups = grouped(views, lambda view: f"{view.train}, positions {view.config['model']['position_std']:g}")
-    y = ("longer operands:\nweight decay", "shorter operands:\nweight decay")
-    return small_multiples(groups, paint, x="dropout", y=y, height=1.5, stack=2, scale="agreement (%)")
+    groups = grouped(views, lambda view: f"positions start at {view.config['model']['position_std']:g}")
+    y = [f"{name}\nweight decay" for name in ("longer operands", "digit replaced", "shorter operands")]
+    return small_multiples(groups, paint, x="dropout", y=y, height=1.3, stack=3, scale="lowest (%)")
 
 
 def _paint_regularized(axes: Axes, runs: Seeds, agreement: Callable[[Seeds], Point | None]) -> None:
-    """Agreement by decay and dropout, the mean over seeds; a star marks models of which some seed had not learned
-    the training domain."""
+    """Agreement by decay and dropout, that of the lowest seed, and of the highest if it differs; a star marks
+    models of which some seed had not learned the training domain. Where digits are not ignored, colours are
+    alike."""
     cells = {place: Seeds(tuple(own)) for place, own in group_by(runs.views, decay_and_dropout).items()}
-    found = {place: point.mean for place, seeds in cells.items() if (point := agreement(seeds))}
+    found = {place: point for place, seeds in cells.items() if (point := agreement(seeds))}
     missed = {place for place, seeds in cells.items() if not seeds.learned or seeds.learned.low < 100 * GATE}
-    texts = {place: f"{value:.1f}{'*' * (place in missed)}" for place, value in found.items()}
+    texts = {place: f"{_from_to(point)}{'*' * (place in missed)}" for place, point in found.items()}
     decays, dropouts = (sorted({place[k] for place in cells}) for k in (0, 1))
-    heat_map(axes, found, decays, dropouts, texts=texts, upward=True)
+    lows = {place: point.low for place, point in found.items()}
+    heat_map(axes, lows, decays, dropouts, texts=texts, upward=True, least=90)
+
+
+def _from_to(point: Point) -> str:
+    low, high = (f"{end:.1f}" for end in (point.low, point.high))
+    return low if low == high else f"{low}\nto {high}"
 
 
 def _task_and_domain(view: RunView) -> str:

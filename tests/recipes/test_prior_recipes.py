@@ -102,16 +102,18 @@ def test_the_published_row_has_the_published_parameters():
     assert stack.model.parameter_count() == 4 * 512**2 + 3 * 512 * 2048 + 6 * 512 + tables
 
 
-def test_a_difference_from_the_published_row_is_one_of_long_encodings_settings():
-    rows = RECIPES["coupling-differences"].rows(FULL)
-    start = rows.pop("differences-published").model_dump(mode="json")
-    other = RECIPES["long-encodings"].rows(FULL)["long-encodings-coupled"].model_dump(mode="json")
-    same = RECIPES["coupling-published"].rows(FULL)["coupling-published"].model_dump(mode="json")
-    assert where_they_differ(start, same) == {"training.steps", "training.warmup"}
-    for name, config in rows.items():
-        content = config.model_dump(mode="json")
-        changed = where_they_differ(start, content)
-        assert changed and not changed & where_they_differ(content, other), name
+def test_the_differences_cross_depth_heads_and_layout_and_begin_with_long_encodings():
+    rows = [*RECIPES["coupling-differences"].rows(FULL).values()]
+    compared = RECIPES["long-encodings"].rows(FULL)["long-encodings-coupled"].model_dump(mode="json")
+    start = rows[0].model_dump(mode="json")
+    assert where_they_differ(start, compared) <= {"evaluation.offsets"}
+    crossed = {"model.layers", "model.heads", "layout"}
+    assert all(where_they_differ(start, row.model_dump(mode="json")) <= crossed for row in rows)
+    assert len({(row.model.layers, row.model.heads, row.layout) for row in rows}) == 8
+    published = RECIPES["coupling-published"].rows(FULL)["coupling-published"]
+    last = rows[-1]
+    assert (last.model.layers, last.layout) == (published.model.layers, published.layout)
+    assert last.model.width / last.model.heads == published.model.width / published.model.heads
 
 
 def where_they_differ(ours, theirs):

@@ -52,7 +52,7 @@ PACKED = {
     "prior-ladder": (14, 14),
     "prior-lengths": (1, 1),
     "coupling-published": (1, 1),
-    "coupling-differences": (5, 5),
+    "coupling-differences": (8, 8),
     "carry-reading": (16, 16),
     "base-or-modulus": (12, 4),
     "unseen-digits": (36, 4),

@@ -105,7 +105,7 @@ def prior_runs(folder):
     return [
         coupled_run(folder, "prior-without-clipping"),
         coupled_run(folder, "coupling-published"),
-        coupled_run(folder, "differences-our-shape"),
+        *(offset_run(folder, layers, seed) for layers in (1, 4) for seed in (1, 2)),
         measured(folder, {**COUPLED, "train": "D2"}, "carry-coupled-lowest-first-s101", reading_carries),
         *(synthetic_run(folder, {**residues, "base": b}, name=f"bases-add-81-base{b}-s101") for b in (9, 10)),
         synthetic_run(
@@ -408,6 +408,30 @@ def test_the_ladder_shows_the_worst_seed_on_random_sums_and_on_the_hardest_set(t
         axes = panel(figure, f"trained on D1+D2: {kind}")
         np.testing.assert_allclose(axes.images[0].get_array(), [lows, lows])
         assert [text.get_text() for text in axes.get_yticklabels()] == ["recipe", "without clipping"]
+
+
+def offset_run(folder, layers, seed):
+    """Right at all offsets on two digits; on five, the less the larger the offset and the seed."""
+    config = {**COUPLED, "layout": "level", "seed": seed, "model": {"layers": layers, "heads": 2, "width": 256}}
+    return measured(
+        folder,
+        config,
+        f"differences-layers{layers}-heads2-level-s{seed}",
+        lambda make: [
+            *(make("D2", f"exact_at:{offset}", share=1) for offset in (0, 9)),
+            *(make("D5", f"exact_at:{offset}", share=(1 - offset / 10) / seed) for offset in (0, 5, 9)),
+        ],
+    )
+
+
+def test_every_seed_and_offset_has_a_dot_and_a_line_is_their_mean(tmp_path):
+    views = [offset_run(tmp_path, layers, seed) for layers in (1, 4) for seed in (1, 2)]
+    figure = draw(FIGURES["by-offset-coupling-differences"], views)
+    axes = panel(figure, "1 layer, 2 heads,\nequal widths")
+    mean, first, second = axes.lines
+    assert dict(zip(*mean.get_data(), strict=True)) == pytest.approx({2: 100, 5: 40})
+    dots = [sorted(line.get_ydata()[line.get_xdata() == 5]) for line in (first, second)]
+    assert dots == [pytest.approx([10, 50, 100]), pytest.approx([5, 25, 50])]
 
 
 def test_after_a_replaced_digit_bars_tell_what_the_next_one_follows(tmp_path):

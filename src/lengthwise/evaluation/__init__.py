@@ -12,6 +12,7 @@ import tyro
 from lengthwise.arithmetic import Task
 from lengthwise.config import Config, Count
 from lengthwise.errors import InputError
+from lengthwise.theory.encodings import ENCODING_FACTS, encoding_facts
 from lengthwise.theory.hypotheses import Hypothesis
 
 TEXT_PROBLEMS = 1_000
@@ -64,6 +65,10 @@ class EvaluationConfig(Config):
     decoded: Count | None = None
     """Number of problems per test domain to decode token by token as well, after training."""
 
+    offsets: Count | None = None
+    """Number of problems per test domain to repeat at ten offsets of their positions, after training: training
+    draws offsets at random, tests leave them at 0 (encodings abacus and coupled)."""
+
     anatomy: Count | None = None
     """Number of problems per test domain to analyse internally after training: the position of the first wrong
     digit, the margin of right digits, and where attention goes (evaluation/anatomy.py)."""
@@ -77,13 +82,19 @@ class EvaluationConfig(Config):
         """Whether some measurements use problems outside the run's domains."""
         return self.dynamics or self.dependence or self.pairs is not None or bool(self.sets)
 
-    def check(self, task: Task) -> None:
-        """Raise an InputError where an option is not defined for the task."""
+    def check(self, task: Task, encoding: str) -> None:
+        """Raise an InputError where an option is not defined for the task or the encoding."""
         for name in self.hypotheses:
             Hypothesis.parse(name).check(task)
         for name in ("chains", "sets", "changed_digits"):
             if getattr(self, name) and not task.plain_sum:
                 raise InputError(f"evaluation.{name} requires add without a modulus, not {task}")
+        if self.offsets and not encoding_facts(encoding).couples_digits:
+            fitting = ", ".join(name for name, own in ENCODING_FACTS.working().items() if own.couples_digits)
+            raise InputError(
+                f"evaluation.offsets cannot be used with encoding {encoding!r}, which has none (choose from "
+                f"{fitting})"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

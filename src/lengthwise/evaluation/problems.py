@@ -8,7 +8,7 @@ Shapes: M members, N problems, T tokens, W operand digits, A answer digits.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -68,11 +68,14 @@ class Subject:
     encoding: Encoding
     members: "Sequence[Member]" = ()
     """The runs that records are about."""
+    offset: int = field(default=0, kw_only=True)
+    """Added to the positions of all problems, for encodings that have offsets."""
 
     def read(self, a: Tensor, b: Tensor, c: Tensor) -> tuple[Tokens, Tensor]:
         """Problems and answers [M, N, digits] as tokens, and the positions [M or 1, N or 1, T] of these."""
         encoded = self.layout.encode(a, b, c)
-        return encoded.spread(), number_tokens(self.encoding, encoded.significance, encoded.number)
+        offset = torch.tensor([self.offset], device=a.device)
+        return encoded.spread(), number_tokens(self.encoding, encoded.significance, encoded.number, offset)
 
     def chunks(self, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
         """Tensors [M, N, ...] of problems, in chunks that suit the device."""

@@ -8,6 +8,7 @@ new problems with every preset, as they are not rows of the paper.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from lengthwise.recipes import CHECKPOINT_EVERY, Setting, Tuning
@@ -249,21 +250,6 @@ LAPTOP_PUBLISHED: dict[str, dict[str, Any]] = {
     "model": {"width": 64, "context": 27},
     "training": {"learning_rate": 2e-3, "batch": 64, "steps": 2_000, "warmup": 20, "evaluate_every": 500},
 }
-# The settings of `long-encodings`, where coupled positions fail at 30 digits, besides the shape.
-OURS: dict[str, dict[str, Any]] = {
-    "our-block": {"model": {"block": "gpt", "tied": False, "embedding_std": 0.3, **ATTENTION}},
-    "our-layout": {"layout": "reversed"},
-    "our-optimizer": {
-        "training": {
-            "optimizer": "muon",
-            "learning_rate": ENCODINGS_TUNING.rate,
-            "betas": (0.9, 0.99),
-            "weight_decay": ENCODINGS_TUNING.decay,
-            "schedule": "linear",
-            "warmup": 100,
-        }
-    },
-}
 
 
 def published(setting: Setting) -> RunConfig:
@@ -272,7 +258,8 @@ def published(setting: Setting) -> RunConfig:
     positions."""
     train, test = setting.pick(("D1..30", "D30,D50,D100,D150,D200"), ("D1..6", "D6,D12,D24"))
     start = RunConfig.stored(task="add", encoding="coupled", layout="level", train=train, test=test, **PUBLISHED)
-    return start.changed(evaluation={**MEASURED, "sets": SETS}, **setting.pick({}, LAPTOP_PUBLISHED))
+    measured = {**MEASURED, "sets": SETS, "offsets": 200}
+    return start.changed(evaluation=measured, **setting.pick({}, LAPTOP_PUBLISHED))
 
 
 def published_rows(setting: Setting) -> Rows:
@@ -280,9 +267,17 @@ def published_rows(setting: Setting) -> Rows:
 
 
 def differences_rows(setting: Setting) -> Rows:
-    """As published, with the number of steps of `long-encodings`, and with each of its other settings
-    separately."""
-    steps, shape = setting.pick((ENCODINGS_TUNING.steps, ENCODINGS_SHAPE), (1_000, LAPTOP_ENCODINGS_SHAPE))
-    start = published(setting).changed(training={"steps": steps, "warmup": steps // 100})
-    rows = {"published": {}, "our-shape": {"model": shape}, **OURS}
-    return {f"differences-{name}": start.changed(**changes) for name, changes in rows.items()}
+    """Coupled positions as in `long-encodings`, where they fail at 30 digits, with the depth, the width of heads
+    and the layout of that comparison or of the published model, in all combinations."""
+    prefix, layers, width, test = setting.pick(
+        ("differences", 4, 256, "D20,D30,D40,D50,D100"), ("differences-small", 2, 128, "D6,D8,D12,D16,D24")
+    )
+    start = encodings_rows(setting)["long-encodings-coupled"].changed(
+        test=test, model={"width": width}, evaluation={"offsets": 200}
+    )
+    return {
+        f"{prefix}-layers{deep}-heads{heads}-{layout}": start.changed(
+            layout=layout, model={"layers": deep, "heads": heads}
+        )
+        for deep, heads, layout in product((layers, 1), (8, 2), ("reversed", "level"))
+    }

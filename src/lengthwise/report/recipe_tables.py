@@ -142,6 +142,12 @@ def ingredient(view: RunView) -> str:
     return view.row.removeprefix("prior-").removeprefix("small-").replace("-", " ")
 
 
+def shape(seeds: Seeds) -> dict[str, object]:
+    model = seeds.first.config["model"]
+    counts = {name: model[name] for name in ("layers", "heads")}
+    return {**counts, "head width": model["width"] // model["heads"], "layout": seeds.first.layout}
+
+
 FOLLOWED = {"local": "the digit read", TRUTH: "the operands"}
 """By the reference that the digit after a replaced one agrees with, what it follows."""
 
@@ -177,9 +183,11 @@ COLUMNS: dict[str, Callable[[Seeds], object]] = {
     "order": lambda seeds: {
         "written": f"{'lowest' if layout_facts(seeds.first.layout).lowest_first else 'highest'} digit first"
     },
+    "shape": shape,
     "learned": lambda seeds: seeds.learned,
     "every length": lambda seeds: by_domain(seeds, seeds.first.tests),
     "every fifth length": lambda seeds: by_domain(seeds, every_fifth(seeds.first)),
+    "at every offset": lambda seeds: {f"D{n}": point for n, point in seeds.by_length("exact_at").items()},
     "longer lengths": lambda seeds: by_domain(seeds, seeds.first.spec.longer()),
     "lowest": lambda seeds: short_percent(100 * min(seeds.at_end()["share"].to_list())),
     "accuracy": lambda seeds: candidates(seeds).get(TRUTH),

@@ -90,7 +90,7 @@ class RunConfig(Config):
             )
         check_layout(self.spec.layout, self.spec.task, self.encoding)
         check_sampling(self.data.sampling, self.spec.task)
-        self.evaluation.check(self.spec.task)
+        self.evaluation.check(self.spec.task, self.encoding)
         return self
 
     @cached_property

@@ -15,7 +15,14 @@ from lengthwise.arithmetic import Domain, parse_test_domains
 from lengthwise.errors import InputError
 from lengthwise.evaluation.anatomy import measure_anatomy
 from lengthwise.evaluation.decode import decode, split_failures
-from lengthwise.evaluation.measure import Row, measure, measure_candidates, measure_decoded, measure_steps
+from lengthwise.evaluation.measure import (
+    Row,
+    measure,
+    measure_candidates,
+    measure_decoded,
+    measure_offsets,
+    measure_steps,
+)
 from lengthwise.evaluation.probes import measure_carry_map, measure_changed, measure_dependence, measure_dynamics
 from lengthwise.evaluation.problems import Problems, given_problems, test_problems
 from lengthwise.evaluation.strata import chain_strata, measure_strata, pair_strata, set_strata
@@ -89,6 +96,8 @@ def _after_training(stack: Stack, rows: Sequence[Row]) -> list[Record]:
         records += measure_carry_map(stack, few, _longest_tested(stack))
     if layout_facts(stack.config.spec.layout).with_steps:
         records += measure_steps(stack, rows)
+    if config.offsets:
+        records += measure_offsets(stack, few_rows(stack, config.offsets))
     if config.decoded:
         records += measure_decoded(stack, few_rows(stack, config.decoded))
     if config.anatomy:

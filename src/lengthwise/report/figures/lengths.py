@@ -348,6 +348,34 @@ def accuracy_far(views: Sequence[RunView]) -> Figure | None:
     return small_multiples(panels, paint, x=FAR, y=ACCURACY, columns=2, height=height, legend="side")
 
 
+def accuracy_by_offset(views: Sequence[RunView]) -> Figure | None:
+    """A panel for each shape and layout: dots for each seed, length and offset, and their mean."""
+
+    def paint(axes: Axes, seeds: Seeds) -> None:
+        draw_line(axes, {n: Point.of([own.mean]) for n, own in seeds.by_length("exact_at").items()}, GREY)
+        for colour, run in zip(COLOURS, seeds.each(), strict=False):
+            found = run.at_end("exact_at").select("length", "share").sort("length")
+            dots = {
+                "marker": "o",
+                "markersize": 3,
+                "alpha": 0.6,
+                "markeredgewidth": 0,
+                "linestyle": "",
+                "zorder": 3,
+            }
+            axes.plot(found["length"], 100 * found["share"], color=colour, label=f"seed {run.first.seed}", **dots)
+        far_axis(axes, seeds.first)
+
+    groups = having(grouped(views, shape_label), "exact_at")
+    return small_multiples(groups, paint, x=FAR, y=ACCURACY, height=1.5, legend="top")
+
+
+def shape_label(view: RunView) -> str:
+    layers, heads = (view.config["model"][name] for name in ("layers", "heads"))
+    widths = "equal widths" if layout_facts(view.layout).levels_answers else "natural widths"
+    return f"{layers} layer{'s' * (layers > 1)}, {heads} heads,\n{widths}"
+
+
 def pair_map(views: Sequence[RunView]) -> Figure | None:
     """For each task a map over both operand lengths, the trained square outlined."""
     named = grouped(views, lambda v: f"{v.task.op.answers}, trained on up to {v.train.length} digits")

@@ -6,9 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
-from fakes import TheoryModel
+from fakes import TheoryModel, tiny_config
 
 from lengthwise.arithmetic import Domain, Task
+from lengthwise.evaluation.measure import measure
 from lengthwise.evaluation.probes import (
     Sums,
     dependence_problems,
@@ -18,16 +19,21 @@ from lengthwise.evaluation.probes import (
     measure_changed,
     measure_dependence,
     measure_dynamics,
+    measure_offsets,
+    near_digits_alone,
     out_of_sample_r2,
     with_random_digits,
 )
 from lengthwise.evaluation.problems import Drawing, Member, Subject, reference_answers
 from lengthwise.model.positions import find_encoding
 from lengthwise.records.analysis import dependence_of
+from lengthwise.runs.build import build, training_steps
+from lengthwise.runs.evaluate import domain_rows
 from lengthwise.theory.accuracy import dependence_matrix
 from lengthwise.theory.columns import r2_ceiling
 from lengthwise.theory.hypotheses import Hypothesis
 from lengthwise.tokens.layouts import build_layout
+from lengthwise.tokens.layouts.layout import C
 
 CPU = torch.device("cpu")
 
@@ -277,3 +283,84 @@ def test_the_map_of_carries_is_that_of_the_rule():
     assert 0.3 < sum(carries for carries, _ in passing) / sum(total for _, total in passing) < 0.7
     assert len(maps["local"]) > 180
     assert sum(total for _, total in maps["local"].values()) == 4_000
+
+
+def with_offsets(encoding, steps, **model):
+    """Two members on sums of up to two binary digits, with room for ten offsets and more."""
+    shape = {"width": 32, "tied": False, "embedding_std": 0.3, "context": 16, **model}
+    start = tiny_config(base=2, test="D1..4", encoding=encoding, layout="level", model=shape)
+    fast = start.changed(training={"batch": 64, "learning_rate": 3e-3})
+    stack = build([fast.changed(seed=seed) for seed in (1, 2)], CPU, ["one", "two"])
+    training_steps(stack).take(0, [1.0] * steps)
+    stack.model.eval()
+    return stack
+
+
+def counts_by_offset(records, metric):
+    found = [r for r in records if r.metric.startswith(metric)]
+    return {(r.run, int(r.metric.partition(":")[2])): r.correct for r in found}
+
+
+@pytest.mark.parametrize(("encoding", "waves"), [("coupled", False), ("coupled", True), ("abacus", False)])
+def test_the_same_problems_at_ten_offsets_are_the_models_answers_there(encoding, waves):
+    """From the offset of all other measurements to the last with which the problems fit; where a position is an
+    angle, all offsets are alike."""
+    stack = with_offsets(encoding, 300, position_waves=waves)
+    (row,) = rows = domain_rows(stack, [Domain.parse("D3", 2)])
+    pair = row.problems.pair
+    found = counts_by_offset(measure_offsets(stack, rows), "exact_at")
+    start = stack.read(*pair, row.truth)[1]
+    offsets = sorted({offset for _, offset in found})
+    assert len(offsets) == 10 and (offsets[0], offsets[-1]) == (0, 16 - 1 - int(start.max()))
+    exact = {r.run: r.correct for r in measure(stack, rows, detail=False) if r.metric == "exact"}
+    assert {run: found[run, 0] for run in exact} == exact
+    for offset in offsets:
+        tokens, moved = replace(stack, offset=offset).read(*pair, row.truth)
+        assert torch.equal(moved, torch.where(start > 0, start + offset, 0))
+        logits = stack.model(tokens.ids[..., :-1], moved[..., :-1])
+        right = (logits.argmax(-1) == tokens.ids[..., 1:]) | ~tokens.answer[..., 1:]
+        assert right.all(-1).sum(1).tolist() == [found[run, offset] for run in ("one", "two")]
+    everywhere = [{found[run, offset] for offset in offsets} for run in ("one", "two")]
+    assert all(len(counts) == 1 for counts in everywhere) == waves, everywhere
+
+
+@pytest.mark.parametrize("model", [{}, {"position_waves": True}, {"block": "t5", "tied": True}])
+@pytest.mark.parametrize("encoding", ["coupled", "abacus"])
+def test_of_near_digits_alone_no_far_one_changes_what_one_layer_writes(encoding, model):
+    """Each digit of an operand but the highest, which decides the width, is replaced in turn: near ones matter,
+    and so do far ones if nothing is hidden."""
+    stack = with_offsets(encoding, 0, layers=1, **model)
+    (row,) = domain_rows(stack, [Domain.parse("D4", 2)], problems=20, whole=20)
+    moved, (a, b) = replace(stack, offset=3), row.problems.pair
+    sign, before = (4 if encoding == "coupled" else 0), stack.model.encoding
+    tokens, positions = moved.read(a, b, row.truth)
+    positions = positions.expand_as(tokens.ids)
+
+    def change(digits):
+        ids = moved.read(digits, b, row.truth)[0].ids
+        return stack.model(ids, positions) - stack.model(tokens.ids, positions)
+
+    for column in range(3):
+        changed = a.clone()
+        changed[..., column] = 1 - changed[..., column]
+        seen = change(changed)
+        with near_digits_alone(stack.model, 1, sign):
+            hidden = change(changed)
+        apart = (positions - (column + 1 + 3 + (sign > 0))).abs()
+        writes = tokens.number == C
+        far, near = writes & (apart > 1), writes & (apart <= 1)
+        assert far.any() and near.any()
+        assert hidden[near].any() and not hidden[far].any()
+        assert seen[far].any()
+    assert stack.model.encoding is before
+
+
+def test_of_near_digits_alone_nothing_is_hidden_where_training_is_as_long():
+    stack = with_offsets("coupled", 100)
+    rows = domain_rows(stack, [Domain.parse(d, 2) for d in ("D1", "D2", "D4")])
+    members = [replace(one, train=Domain.parse("D9", 2)) for one in stack.members]
+    records = list(measure_offsets(replace(stack, members=members), rows))
+    assert counts_by_offset(records, "near_at") == counts_by_offset(records, "exact_at")
+    assert counts_by_offset(measure_offsets(stack, rows[-1:]), "near_at")
+    by_place = with_offsets("coupled", 0, position_waves=True, place_attention=True)
+    assert not counts_by_offset(measure_offsets(by_place, rows[:1]), "near_at")

@@ -8,7 +8,7 @@ from fakes import SURE, PerfectModel, TheoryModel, tiny_config
 
 from lengthwise.arithmetic import Domain, Task
 from lengthwise.evaluation.decode import DECODED_ROWS, decode, split_failures
-from lengthwise.evaluation.measure import Row, measure, measure_decoded, measure_offsets, score
+from lengthwise.evaluation.measure import Row, measure, measure_decoded, score
 from lengthwise.evaluation.problems import CHUNK_TOKENS, Member, Problems, Subject, reference_answers
 from lengthwise.evaluation.seen import seen_share
 from lengthwise.model.positions import find_encoding
@@ -354,29 +354,3 @@ def test_a_fake_stands_in_for_a_stack():
     fake = replace(stack, model=PerfectModel(stack.layout, [config.spec.task]))
     records = Assessment(fake)([0], detail=True)
     assert all(r.correct == r.total for r in records if r.metric == "exact" and r.reference == "truth")
-
-
-def test_the_same_problems_at_ten_offsets_are_the_models_answers_there():
-    """From the offset of all other measurements to the last with which the problems fit, one model apart from
-    the other; where a position is an angle, all offsets are alike."""
-    for encoding, waves in (("coupled", False), ("coupled", True), ("abacus", False)):
-        stack = trained(encoding, "level", 300, {"context": 16, "position_waves": waves})
-        rows = domain_rows(stack, [Domain.parse("D3", 2)])
-        records = list(measure_offsets(stack, rows))
-        (row,) = rows
-        found = {(r.run, int(r.metric.partition(":")[2])): r.correct for r in records}
-        last = 16 - 1 - int(stack.read(*row.problems.pair, row.truth)[1].max())
-        offsets = sorted({offset for _, offset in found})
-        assert len(offsets) == 10 and (offsets[0], offsets[-1]) == (0, last)
-        exact = {r.run: r.correct for r in measure(stack, rows, detail=False) if r.metric == "exact"}
-        assert {run: found[run, 0] for run in exact} == exact
-        for offset in offsets:
-            tokens, moved = replace(stack, offset=offset).read(*row.problems.pair, row.truth)
-            start = stack.read(*row.problems.pair, row.truth)[1]
-            assert torch.equal(moved, torch.where(start > 0, start + offset, 0))
-            logits = stack.model(tokens.ids[..., :-1], moved[..., :-1])
-            right = (logits.argmax(-1) == tokens.ids[..., 1:]) | ~tokens.answer[..., 1:]
-            counts = right.all(-1).sum(1).tolist()
-            assert counts == [found[run, offset] for run in ("one", "two")]
-        everywhere = [{found[run, offset] for offset in offsets} for run in ("one", "two")]
-        assert all(len(counts) == 1 for counts in everywhere) == waves, everywhere

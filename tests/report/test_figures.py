@@ -418,8 +418,9 @@ def offset_run(folder, layers, seed):
         config,
         f"differences-layers{layers}-heads2-level-s{seed}",
         lambda make: [
-            *(make("D2", f"exact_at:{offset}", share=1) for offset in (0, 9)),
+            *(make("D2", f"{kind}:{offset}", share=1) for offset in (0, 9) for kind in ("exact_at", "near_at")),
             *(make("D5", f"exact_at:{offset}", share=(1 - offset / 10) / seed) for offset in (0, 5, 9)),
+            *(make("D5", f"near_at:{offset}", share=1 / seed) for offset in (0, 5, 9)),
         ],
     )
 
@@ -432,6 +433,8 @@ def test_every_seed_and_offset_has_a_dot_and_a_line_is_their_mean(tmp_path):
     assert dict(zip(*mean.get_data(), strict=True)) == pytest.approx({2: 100, 5: 40})
     dots = [sorted(line.get_ydata()[line.get_xdata() == 5]) for line in (first, second)]
     assert dots == [pytest.approx([10, 50, 100]), pytest.approx([5, 25, 50])]
+    below = figure.axes[2].lines[0]
+    assert dict(zip(*below.get_data(), strict=True)) == pytest.approx({2: 100, 5: 75})
 
 
 def test_after_a_replaced_digit_bars_tell_what_the_next_one_follows(tmp_path):

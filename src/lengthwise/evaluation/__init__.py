@@ -66,8 +66,9 @@ class EvaluationConfig(Config):
     """Number of problems per test domain to decode token by token as well, after training."""
 
     offsets: Count | None = None
-    """Number of problems per test domain to repeat at ten offsets of their positions, after training: training
-    draws offsets at random, tests leave them at 0 (encodings abacus and coupled)."""
+    """Number of problems per test domain to repeat at ten offsets of their positions, after training, and again
+    with far digits hidden from attention (encodings abacus and coupled; evaluation/probes.py). Training draws
+    offsets at random; other tests leave them at 0."""
 
     anatomy: Count | None = None
     """Number of problems per test domain to analyse internally after training: the position of the first wrong

@@ -8,7 +8,7 @@ Shapes: M members, N problems, S tokens from the first of any answer to the last
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, NamedTuple
@@ -30,9 +30,6 @@ WEAK_THRESHOLD = 1e-3
 
 RECORDED_DIGITS = 100
 """Number of answer digits, from the lowest, that get their own records."""
-
-OFFSETS = 10
-"""Number of offsets at which problems are repeated."""
 
 STEPS = {"sums": SUM, "carries": CARRY, "answer": C}
 """The kinds of digits in a problem with intermediate steps."""
@@ -220,21 +217,6 @@ def agreement(
         # On short operands most hypotheses equal truth, which needs no second pass.
         found[hypothesis] = of_truth if torch.equal(answers, row.truth) else right_answers(subject, pair, answers)
     return found
-
-
-def measure_offsets(subject: Subject, rows: Sequence[Row]) -> Iterator[Record]:
-    """Exact match on the same problems at offsets evenly spaced over the position table, from 0 to the last with
-    which they fit."""
-    assert subject.encoding.rows is not None, "an offset is one of a table"
-    for row in rows:
-        _, positions = subject.read(*row.problems.pair, row.truth)
-        free = subject.encoding.rows - 1 - int(positions.max())
-        for offset in sorted({round(free * k / (OFFSETS - 1)) for k in range(OFFSETS)}):
-            right = right_answers(replace(subject, offset=offset), row.problems.pair, row.truth)
-            for make, correct in zip(
-                row_makers(subject.members, row.problems), right.sum(1).tolist(), strict=True
-            ):
-                yield make(metric=f"exact_at:{offset}", correct=correct)
 
 
 def measure_steps(subject: Subject, rows: Sequence[Row]) -> Iterator[Record]:

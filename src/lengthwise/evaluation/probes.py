@@ -1,4 +1,5 @@
-"""Interventions: what the digits of a model's answers depend on, measured by replacing digits.
+"""Interventions: what the digits of a model's answers depend on, measured by replacing digits, moving problems to
+other positions, or hiding digits from attention.
 
 **Dependence** is how often replacing an operand digit changes an answer digit. `theory.accuracy` has the exact
 shares of a hypothesis, and `records.analysis` compares the two. Both operands have `length` uniformly random,
@@ -27,20 +28,27 @@ say what they mean. In the lowest column, where no carry enters, a 0 is such a d
 *The map of carries* shows just that: a random column has a random digit. For each sum of a column's two digits and
 each digit read there, how often does the next digit have a carry?
 
-Shapes: M members, N problems, J = `length` digits of a, I answer digits, W operand digits, A answer digits.
+**Offsets**: the same problems at offsets evenly spaced over the position table, of which training draws one at
+random and tests use the first. Once as they are, and once with *near digits* alone: no token attends to a digit
+that is further away than two digits of one operand are in training; signs stay visible.
+
+Shapes: M members, N problems, J = `length` digits of a, I answer digits, W operand digits, A answer digits, Q
+queries, K keys.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from lengthwise.arithmetic import Domain
 from lengthwise.evaluation.decode import written_digits
-from lengthwise.evaluation.measure import digit_places, read_answers, row_makers
+from lengthwise.evaluation.measure import Row, digit_places, read_answers, right_answers, row_makers
 from lengthwise.evaluation.problems import (
     CHANGE_START,
     DEPENDENCE_START,
@@ -49,11 +57,16 @@ from lengthwise.evaluation.problems import (
     Problems,
     Subject,
 )
+from lengthwise.model.gpt import GPT
+from lengthwise.model.positions.encoding import Encoding, Relation, has_position
+from lengthwise.model.positions.learned import TableEncoding
 from lengthwise.records.schema import Record
 from lengthwise.theory.hypotheses import TRUTH
 from lengthwise.tokens.digits import resize
 from lengthwise.tokens.hashing import DRAWS_PER_PROBLEM, below
 
+OFFSETS = 10
+"""Number of offsets at which problems are repeated."""
 AROUND = 3
 """Columns that dynamics replaces: that of the digit, one below and one above."""
 FRESH = DRAWS_PER_PROBLEM - 2 * AROUND
@@ -235,3 +248,64 @@ def out_of_sample_r2(features: npt.NDArray[np.int8], digits: npt.NDArray[np.int6
         return None
     tree = DecisionTreeRegressor(random_state=0).fit(features[:half], digits[:half])
     return float(tree.score(features[half:], digits[half:]))
+
+
+# --- at other positions -------------------------------------------------------------------------------------
+
+
+def measure_offsets(subject: Subject, rows: Sequence[Row]) -> Iterator[Record]:
+    """Exact match by offset, from 0 to the last with which all problems of a row fit; and the same with near
+    digits alone, for models that attend by content."""
+    encoding, model = cast(TableEncoding, subject.encoding), cast(GPT, subject.model)
+    reach = max(member.train.length for member in subject.members) - 1
+    for row in rows:
+        problems, makers = row.problems.pair, row_makers(subject.members, row.problems)
+        for offset in _spaced_offsets(subject, row):
+            moved, sign = replace(subject, offset=offset), 1 + offset if encoding.equals_has_position else 0
+            found = {"exact_at": right_answers(moved, problems, row.truth)}
+            if not model.config.place_attention:
+                with near_digits_alone(model, reach, sign):
+                    found["near_at"] = right_answers(moved, problems, row.truth)
+            for metric, right in found.items():
+                for make, correct in zip(makers, right.sum(1).tolist(), strict=True):
+                    yield make(metric=f"{metric}:{offset}", correct=correct)
+
+
+def _spaced_offsets(subject: Subject, row: Row) -> list[int]:
+    assert subject.encoding.rows is not None, "an offset is one of a table"
+    _, positions = subject.read(*row.problems.pair, row.truth)
+    last = subject.encoding.rows - 1 - int(positions.max())
+    return sorted({round(last * k / (OFFSETS - 1)) for k in range(OFFSETS)})
+
+
+@contextmanager
+def near_digits_alone(model: GPT, reach: int, sign: int) -> Iterator[None]:
+    """Hide from every token the digits more than `reach` positions away; `sign` is the position of signs."""
+    encoding = model.encoding
+    model.encoding = cast(Encoding, _NearDigits(encoding, reach, sign))
+    try:
+        yield
+    finally:
+        model.encoding = encoding
+
+
+class _NearDigits(nn.Module):
+    """What a model asks of its encoding, with far digits hidden from attention."""
+
+    def __init__(self, encoding: Encoding, reach: int, sign: int) -> None:
+        super().__init__()
+        self.encoding, self.reach, self.sign = encoding, reach, sign
+
+    def embed(self, positions: Tensor) -> Tensor | None:
+        return self.encoding.embed(positions)
+
+    def relate(self, queries: Tensor, keys: Tensor) -> tuple[Relation, Tensor]:
+        """What attention needs anyway, and [M or 1, B or 1, 1, Q, K], minus infinity for far digits."""
+        far = (queries.unsqueeze(-1) - keys.unsqueeze(-2)).abs() > self.reach
+        is_digit = has_position(keys) & (keys != self.sign)
+        hidden = far & has_position(queries).unsqueeze(-1) & is_digit.unsqueeze(-2)
+        return self.encoding.relate(queries, keys), torch.where(hidden, -torch.inf, 0.0).unsqueeze(2)
+
+    def attend(self, q: Tensor, k: Tensor, relation: tuple[Relation, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        q, k, bias = self.encoding.attend(q, k, relation[0])
+        return q, k, relation[1] if bias is None else bias + relation[1]

@@ -142,6 +142,10 @@ def ingredient(view: RunView) -> str:
     return view.row.removeprefix("prior-").removeprefix("small-").replace("-", " ")
 
 
+AT_OFFSETS = {"exact_at": "", "near_at": ", near digits alone"}
+"""Measurements at several offsets, and how they are told apart."""
+
+
 def shape(seeds: Seeds) -> dict[str, object]:
     model = seeds.first.config["model"]
     counts = {name: model[name] for name in ("layers", "heads")}
@@ -187,7 +191,9 @@ COLUMNS: dict[str, Callable[[Seeds], object]] = {
     "learned": lambda seeds: seeds.learned,
     "every length": lambda seeds: by_domain(seeds, seeds.first.tests),
     "every fifth length": lambda seeds: by_domain(seeds, every_fifth(seeds.first)),
-    "at every offset": lambda seeds: {f"D{n}": point for n, point in seeds.by_length("exact_at").items()},
+    "at every offset": lambda seeds: {
+        f"D{n}{words}": point for kind, words in AT_OFFSETS.items() for n, point in seeds.by_length(kind).items()
+    },
     "longer lengths": lambda seeds: by_domain(seeds, seeds.first.spec.longer()),
     "lowest": lambda seeds: short_percent(100 * min(seeds.at_end()["share"].to_list())),
     "accuracy": lambda seeds: candidates(seeds).get(TRUTH),

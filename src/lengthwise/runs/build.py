@@ -112,10 +112,9 @@ def build(
     stack = Stack(model.to(device), layout, model.encoding, members, configs)
     if module is None:
         return stack
-    if first.evaluation.anatomy is not None:
-        raise InputError(
-            "evaluation.anatomy cannot be used with a custom module, which does not show its attention"
-        )
+    for name in ("anatomy", "offsets"):
+        if getattr(first.evaluation, name) is not None:
+            raise InputError(f"evaluation.{name} cannot be used with a custom module, whose attention is unknown")
     return replace(stack, model=as_gpt(Single(module(vocabulary, layout.length)).to(device)))
 
 

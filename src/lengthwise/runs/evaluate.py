@@ -15,15 +15,14 @@ from lengthwise.arithmetic import Domain, parse_test_domains
 from lengthwise.errors import InputError
 from lengthwise.evaluation.anatomy import measure_anatomy
 from lengthwise.evaluation.decode import decode, split_failures
-from lengthwise.evaluation.measure import (
-    Row,
-    measure,
-    measure_candidates,
-    measure_decoded,
+from lengthwise.evaluation.measure import Row, measure, measure_candidates, measure_decoded, measure_steps
+from lengthwise.evaluation.probes import (
+    measure_carry_map,
+    measure_changed,
+    measure_dependence,
+    measure_dynamics,
     measure_offsets,
-    measure_steps,
 )
-from lengthwise.evaluation.probes import measure_carry_map, measure_changed, measure_dependence, measure_dynamics
 from lengthwise.evaluation.problems import Problems, given_problems, test_problems
 from lengthwise.evaluation.strata import chain_strata, measure_strata, pair_strata, set_strata
 from lengthwise.evaluation.text import Answered, Found, Prompts, TextModel, ask, find_functions, text_records

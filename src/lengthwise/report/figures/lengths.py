@@ -47,6 +47,7 @@ from lengthwise.report.queries import (
     spread,
 )
 from lengthwise.report.recipe_tables import (
+    AT_OFFSETS,
     FOLLOWED,
     candidates,
     ingredient,
@@ -349,25 +350,21 @@ def accuracy_far(views: Sequence[RunView]) -> Figure | None:
 
 
 def accuracy_by_offset(views: Sequence[RunView]) -> Figure | None:
-    """A panel for each shape and layout: dots for each seed, length and offset, and their mean."""
+    """For each shape and layout, dots for each seed, length and offset, and their mean; below, with near digits
+    alone."""
 
-    def paint(axes: Axes, seeds: Seeds) -> None:
-        draw_line(axes, {n: Point.of([own.mean]) for n, own in seeds.by_length("exact_at").items()}, GREY)
-        for colour, run in zip(COLOURS, seeds.each(), strict=False):
-            found = run.at_end("exact_at").select("length", "share").sort("length")
-            dots = {
-                "marker": "o",
-                "markersize": 3,
-                "alpha": 0.6,
-                "markeredgewidth": 0,
-                "linestyle": "",
-                "zorder": 3,
-            }
-            axes.plot(found["length"], 100 * found["share"], color=colour, label=f"seed {run.first.seed}", **dots)
-        far_axis(axes, seeds.first)
+    def paint(above: Axes, below: Axes, seeds: Seeds) -> None:
+        for axes, kind in zip((above, below), AT_OFFSETS, strict=True):
+            draw_line(axes, {n: Point.of([own.mean]) for n, own in seeds.by_length(kind).items()}, GREY)
+            for colour, run in zip(COLOURS, seeds.each(), strict=False):
+                found = run.at_end(kind).select("length", "share").sort("length")
+                look = {"marker": "o", "markersize": 3, "alpha": 0.6, "markeredgewidth": 0, "linestyle": ""}
+                axes.plot(found["length"], 100 * found["share"], color=colour, zorder=3, **look)
+            far_axis(axes, seeds.first)
 
-    groups = having(grouped(views, shape_label), "exact_at")
-    return small_multiples(groups, paint, x=FAR, y=ACCURACY, height=1.5, legend="top")
+    groups = having(grouped(views, shape_label), "near_at")
+    y = ("all digits visible", "near digits alone")
+    return small_multiples(groups, paint, x=FAR, y=y, height=1.3, stack=2)
 
 
 def shape_label(view: RunView) -> str:

@@ -270,7 +270,7 @@ def differences_rows(setting: Setting) -> Rows:
     """Coupled positions as in `long-encodings`, where they fail at 30 digits, with the depth, the width of heads
     and the layout of that comparison or of the published model, in all combinations."""
     prefix, layers, width, test = setting.pick(
-        ("differences", 4, 256, "D20,D30,D50,D100,D200,D390"), ("differences-small", 2, 128, "D6,D12,D24,D48,D90")
+        ("differences", 4, 256, "D20,D30,D50,D100,D200"), ("differences-small", 2, 128, "D6,D12,D24,D48,D90")
     )
     start = encodings_rows(setting)["long-encodings-coupled"].changed(
         test=test, model={"width": width}, evaluation={"offsets": 200}

@@ -9,7 +9,7 @@ import torch
 from fakes import TheoryModel, tiny_config
 
 from lengthwise.arithmetic import Domain, Task
-from lengthwise.evaluation.measure import measure
+from lengthwise.evaluation.measure import measure, right_answers
 from lengthwise.evaluation.probes import (
     Sums,
     dependence_problems,
@@ -344,15 +344,52 @@ def test_of_near_digits_alone_no_far_one_changes_what_one_layer_writes(encoding,
         changed = a.clone()
         changed[..., column] = 1 - changed[..., column]
         seen = change(changed)
-        with near_digits_alone(stack.model, 1, sign):
+        with near_digits_alone(stack.model, torch.tensor([1, 1]), sign):
             hidden = change(changed)
         apart = (positions - (column + 1 + 3 + (sign > 0))).abs()
         writes = tokens.number == C
         far, near = writes & (apart > 1), writes & (apart <= 1)
         assert far.any() and near.any()
-        assert hidden[near].any() and not hidden[far].any()
+        assert hidden[near & (apart == 1)].any() and not hidden[far].any()
         assert seen[far].any()
     assert stack.model.encoding is before
+
+
+@pytest.mark.parametrize(("encoding", "sign"), [("coupled", 6), ("abacus", 0)])
+def test_exactly_the_far_digits_are_hidden(encoding, sign):
+    """Token by token, at offset 5, for members with another reach each: signs are seen, and see no far digit."""
+    stack = replace(with_offsets(encoding, 0), offset=5)
+    (row,) = domain_rows(stack, [Domain.parse("D4", 2)], problems=20, whole=20)
+    tokens, positions = stack.read(*row.problems.pair, row.truth)
+    reach = torch.tensor([1, 2])
+    with near_digits_alone(stack.model, reach, sign):
+        bias = stack.model.encoding.relate(positions, positions)[1].expand(2, 20, 1, -1, -1)
+    length = tokens.ids.shape[-1]
+    for k in (0, 1):
+        at = positions.expand_as(tokens.ids)[k, 7].tolist()
+        is_digit = (tokens.number[k, 7] > 0).tolist()
+        expected = [
+            [bool(at[q]) and is_digit[key] and abs(at[q] - at[key]) > reach[k] for key in range(length)]
+            for q in range(length)
+        ]
+        assert bias[k, 7, 0].isinf().tolist() == expected
+        assert any(map(any, expected))
+        assert encoding == "abacus" or {at[t] for t in range(length) if tokens.significance[k, 7, t] == 0} == {
+            sign
+        }
+
+
+def test_each_member_sees_as_far_as_its_own_training_shows():
+    stack = with_offsets("coupled", 300)
+    members = [replace(one, train=Domain.parse(d, 2)) for one, d in zip(stack.members, ("D2", "D3"), strict=True)]
+    (row,) = rows = domain_rows(stack, [Domain.parse("D4", 2)])
+    records = list(measure_offsets(replace(stack, members=members), rows))
+    near, offsets = counts_by_offset(records, "near_at"), {int(r.metric.partition(":")[2]) for r in records}
+    for offset in offsets:
+        with near_digits_alone(stack.model, torch.tensor([1, 2]), 1 + offset):
+            right = right_answers(replace(stack, offset=offset), row.problems.pair, row.truth).sum(1).tolist()
+        assert right == [near[run, offset] for run in ("one", "two")]
+    assert near != counts_by_offset(records, "exact_at")
 
 
 def test_of_near_digits_alone_nothing_is_hidden_where_training_is_as_long():

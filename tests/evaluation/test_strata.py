@@ -295,7 +295,7 @@ def test_a_window_fails_on_long_carries_alone():
         ("add%101", {"sets": ["lopsided"]}, "evaluation.sets requires add without a modulus, not add%101"),
         ("add", {"sets": ["hard"]}, "sets.0 is 'hard' (must be "),
         ("add", {"pairs": 0}, "pairs is 0 (must be "),
-        ("add", {"offsets": 5}, "'learned', which has none (choose from abacus, coupled)"),
+        ("add", {"offsets": 5}, "'learned', which has no offsets (choose from abacus, coupled)"),
     ],
 )
 def test_refusals_are_one_line_that_names_the_value(task, evaluation, named):

@@ -105,6 +105,7 @@ def prior_runs(folder):
     return [
         coupled_run(folder, "prior-without-clipping"),
         coupled_run(folder, "coupling-published"),
+        offset_run(folder, 1, 2, "coupling-published"),
         *(offset_run(folder, layers, seed) for layers in (1, 4) for seed in (1, 2)),
         measured(folder, {**COUPLED, "train": "D2"}, "carry-coupled-lowest-first-s101", reading_carries),
         *(synthetic_run(folder, {**residues, "base": b}, name=f"bases-add-81-base{b}-s101") for b in (9, 10)),
@@ -410,13 +411,13 @@ def test_the_ladder_shows_the_worst_seed_on_random_sums_and_on_the_hardest_set(t
         assert [text.get_text() for text in axes.get_yticklabels()] == ["recipe", "without clipping"]
 
 
-def offset_run(folder, layers, seed):
+def offset_run(folder, layers, seed, row=None):
     """Right at all offsets on two digits; on five, the less the larger the offset and the seed."""
     config = {**COUPLED, "layout": "level", "seed": seed, "model": {"layers": layers, "heads": 2, "width": 256}}
     return measured(
         folder,
         config,
-        f"differences-layers{layers}-heads2-level-s{seed}",
+        f"{row or f'differences-layers{layers}-heads2-level'}-s{seed}",
         lambda make: [
             *(make("D2", f"{kind}:{offset}", share=1) for offset in (0, 9) for kind in ("exact_at", "near_at")),
             *(make("D5", f"exact_at:{offset}", share=(1 - offset / 10) / seed) for offset in (0, 5, 9)),

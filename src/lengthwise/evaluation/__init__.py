@@ -93,8 +93,8 @@ class EvaluationConfig(Config):
         if self.offsets and not encoding_facts(encoding).couples_digits:
             fitting = ", ".join(name for name, own in ENCODING_FACTS.working().items() if own.couples_digits)
             raise InputError(
-                f"evaluation.offsets cannot be used with encoding {encoding!r}, which has none (choose from "
-                f"{fitting})"
+                f"evaluation.offsets cannot be used with encoding {encoding!r}, which has no offsets "
+                f"(choose from {fitting})"
             )
 
 

@@ -29,8 +29,8 @@ say what they mean. In the lowest column, where no carry enters, a 0 is such a d
 each digit read there, how often does the next digit have a carry?
 
 **Offsets**: the same problems at offsets evenly spaced over the position table, of which training draws one at
-random and tests use the first. Once as they are, and once with *near digits* alone: no token attends to a digit
-that is further away than two digits of one operand are in training; signs stay visible.
+random and tests use the first. Once as they are, and once with *near digits* alone: no digit or sign attends to a
+digit that is further away than two digits of one operand are in training; signs stay visible.
 
 Shapes: M members, N problems, J = `length` digits of a, I answer digits, W operand digits, A answer digits, Q
 queries, K keys.
@@ -59,7 +59,6 @@ from lengthwise.evaluation.problems import (
 )
 from lengthwise.model.gpt import GPT
 from lengthwise.model.positions.encoding import Encoding, Relation, has_position
-from lengthwise.model.positions.learned import TableEncoding
 from lengthwise.records.schema import Record
 from lengthwise.theory.hypotheses import TRUTH
 from lengthwise.tokens.digits import resize
@@ -256,15 +255,15 @@ def out_of_sample_r2(features: npt.NDArray[np.int8], digits: npt.NDArray[np.int6
 def measure_offsets(subject: Subject, rows: Sequence[Row]) -> Iterator[Record]:
     """Exact match by offset, from 0 to the last with which all problems of a row fit; and the same with near
     digits alone, for models that attend by content."""
-    encoding, model = cast(TableEncoding, subject.encoding), cast(GPT, subject.model)
-    reach = max(member.train.length for member in subject.members) - 1
+    model = cast(GPT, subject.model)
+    reach = torch.tensor([member.train.length - 1 for member in subject.members], device=model.device)
     for row in rows:
         problems, makers = row.problems.pair, row_makers(subject.members, row.problems)
         for offset in _spaced_offsets(subject, row):
-            moved, sign = replace(subject, offset=offset), 1 + offset if encoding.equals_has_position else 0
+            moved = replace(subject, offset=offset)
             found = {"exact_at": right_answers(moved, problems, row.truth)}
             if not model.config.place_attention:
-                with near_digits_alone(model, reach, sign):
+                with near_digits_alone(model, reach, _sign(moved)):
                     found["near_at"] = right_answers(moved, problems, row.truth)
             for metric, right in found.items():
                 for make, correct in zip(makers, right.sum(1).tolist(), strict=True):
@@ -272,15 +271,23 @@ def measure_offsets(subject: Subject, rows: Sequence[Row]) -> Iterator[Record]:
 
 
 def _spaced_offsets(subject: Subject, row: Row) -> list[int]:
+    """At most OFFSETS of those with which all problems of a row fit into the table, evenly spaced."""
     assert subject.encoding.rows is not None, "an offset is one of a table"
     _, positions = subject.read(*row.problems.pair, row.truth)
     last = subject.encoding.rows - 1 - int(positions.max())
     return sorted({round(last * k / (OFFSETS - 1)) for k in range(OFFSETS)})
 
 
+def _sign(subject: Subject) -> int:
+    """The position of the operator and `=`, 0 where these have none."""
+    index, significance, number, offset = torch.tensor([[0], [0], [0], [subject.offset]])
+    return int(subject.encoding.locate(index, significance, number, offset))
+
+
 @contextmanager
-def near_digits_alone(model: GPT, reach: int, sign: int) -> Iterator[None]:
-    """Hide from every token the digits more than `reach` positions away; `sign` is the position of signs."""
+def near_digits_alone(model: GPT, reach: Tensor, sign: int) -> Iterator[None]:
+    """Hide from tokens with a position the digits more than `reach` [M] positions away; `sign` is the position of
+    signs, which stay visible."""
     encoding = model.encoding
     model.encoding = cast(Encoding, _NearDigits(encoding, reach, sign))
     try:
@@ -292,15 +299,15 @@ def near_digits_alone(model: GPT, reach: int, sign: int) -> Iterator[None]:
 class _NearDigits(nn.Module):
     """What a model asks of its encoding, with far digits hidden from attention."""
 
-    def __init__(self, encoding: Encoding, reach: int, sign: int) -> None:
+    def __init__(self, encoding: Encoding, reach: Tensor, sign: int) -> None:
         super().__init__()
-        self.encoding, self.reach, self.sign = encoding, reach, sign
+        self.encoding, self.reach, self.sign = encoding, reach.view(-1, 1, 1, 1), sign
 
     def embed(self, positions: Tensor) -> Tensor | None:
         return self.encoding.embed(positions)
 
     def relate(self, queries: Tensor, keys: Tensor) -> tuple[Relation, Tensor]:
-        """What attention needs anyway, and [M or 1, B or 1, 1, Q, K], minus infinity for far digits."""
+        """What attention needs anyway, and [M, B or 1, 1, Q, K], minus infinity for far digits."""
         far = (queries.unsqueeze(-1) - keys.unsqueeze(-2)).abs() > self.reach
         is_digit = has_position(keys) & (keys != self.sign)
         hidden = far & has_position(queries).unsqueeze(-1) & is_digit.unsqueeze(-2)

@@ -42,8 +42,8 @@ class Record(BaseModel):
     - `carry_after:9:0`: sums whose digits in one column sum to 9 and in which the model read a 0 there, right or
       not, and the next digit has a carry
     - `exact_at:64`: exact, with 64 added to all positions of the problems
-    - `near_at:64`: the same if no token attends to digits further away than two digits of one operand are in
-      training (`evaluation/probes.py`)
+    - `near_at:64`: the same if no digit or sign attends to digits further away than two digits of one operand are
+      in training (`evaluation/probes.py`)
     - `pair:20:3`: exact, on problems whose operands a and b have 20 and 3 digits; the domain is that of the longer
     - `first_wrong_tenth:3`, `wrong_end`: of all wrong answers, those whose first wrong token is a digit in the
       third tenth of the answer as written, or not a digit of it (`evaluation/anatomy.py`)

@@ -146,7 +146,8 @@ AT_OFFSETS = {"exact_at": "", "near_at": ", near digits alone"}
 """Measurements at several offsets, and how they are told apart."""
 
 
-def shape(seeds: Seeds) -> dict[str, object]:
+def shape_columns(seeds: Seeds) -> dict[str, object]:
+    """The size of a model's attention, and how problems are written."""
     model = seeds.first.config["model"]
     counts = {name: model[name] for name in ("layers", "heads")}
     return {**counts, "head width": model["width"] // model["heads"], "layout": seeds.first.layout}
@@ -187,7 +188,7 @@ COLUMNS: dict[str, Callable[[Seeds], object]] = {
     "order": lambda seeds: {
         "written": f"{'lowest' if layout_facts(seeds.first.layout).lowest_first else 'highest'} digit first"
     },
-    "shape": shape,
+    "shape": shape_columns,
     "learned": lambda seeds: seeds.learned,
     "every length": lambda seeds: by_domain(seeds, seeds.first.tests),
     "every fifth length": lambda seeds: by_domain(seeds, every_fifth(seeds.first)),

@@ -105,6 +105,8 @@ def build(
     seeds = [derive(config.seed, "initialisation") for config in configs]
     model = GPT(first.model, first.encoding, vocabulary, form.position_rows, seeds)
     model.encoding.check(form.positions)
+    if first.evaluation.offsets is not None and model.encoding.rows is None:
+        raise InputError(f"evaluation.offsets cannot be used with encoding {first.encoding!r}, which has no table")
     names = [config.name for config in configs] if names is None else names
     log.info("%s: %d x %s parameters on %s", names[0], len(configs), f"{model.parameter_count():,}", device)
     runs = zip(names, configs, strict=True)

@@ -1,6 +1,7 @@
 """Figures after training, mostly by length: with predictions, with relative positions, and far beyond training."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import cycle
 from textwrap import fill
 from typing import Any
 
@@ -356,7 +357,7 @@ def accuracy_by_offset(views: Sequence[RunView]) -> Figure | None:
     def paint(above: Axes, below: Axes, seeds: Seeds) -> None:
         for axes, kind in zip((above, below), AT_OFFSETS, strict=True):
             draw_line(axes, {n: Point.of([own.mean]) for n, own in seeds.by_length(kind).items()}, GREY)
-            for colour, run in zip(COLOURS, seeds.each(), strict=False):
+            for colour, run in zip(cycle(COLOURS), seeds.each(), strict=False):
                 found = run.at_end(kind).select("length", "share").sort("length")
                 look = {"marker": "o", "markersize": 3, "alpha": 0.6, "markeredgewidth": 0, "linestyle": ""}
                 axes.plot(found["length"], 100 * found["share"], color=colour, zorder=3, **look)

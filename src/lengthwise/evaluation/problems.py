@@ -74,7 +74,7 @@ class Subject:
     def read(self, a: Tensor, b: Tensor, c: Tensor) -> tuple[Tokens, Tensor]:
         """Problems and answers [M, N, digits] as tokens, and the positions [M or 1, N or 1, T] of these."""
         encoded = self.layout.encode(a, b, c)
-        offset = torch.tensor([self.offset], device=a.device)
+        offset = torch.full((1,), self.offset, device=a.device)
         return encoded.spread(), number_tokens(self.encoding, encoded.significance, encoded.number, offset)
 
     def chunks(self, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
